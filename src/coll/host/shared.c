@@ -327,17 +327,17 @@ static weft_status check(weft_team *team, int tag, const struct weft_shared_give
     return weft_job_is_failing(team->job) ? weft_job_agree_failure(team->job) : WEFT_OK;
 }
 
-weft_status weft_shared_step(weft_team *team, int tag, struct weft_shared_given given, int first,
+weft_status weft_shared_step(weft_team *team, int tag, struct weft_shared_given *given, int first,
                              int end)
 {
     struct weft_team_parts *parts = team->parts;
 
-    given.before = parts->before;
-    weft_status status = post(team, tag, &given);
+    given->before = parts->before;
+    weft_status status = post(team, tag, given);
     if (status == WEFT_OK && first != end)
         status = await(team, tag, parts->step, first, end);
     if (status == WEFT_OK)
-        status = check(team, tag, &given, first, end);
+        status = check(team, tag, given, first, end);
     if (status == WEFT_OK && end - first == parts->members)
         parts->least = parts->step;
     return status;

@@ -58,7 +58,7 @@ void weft_shared_close(struct weft_teams *teams);
 /* The members agree, before their first call, which is of that kind. */
 weft_status weft_shared_agree(weft_team *team, enum weft_team_kind kind);
 /* Waits for room, gives, and waits until members from first to end have given, to the same call. */
-weft_status weft_shared_step(weft_team *team, int tag, struct weft_shared_given given, int first,
+weft_status weft_shared_step(weft_team *team, int tag, struct weft_shared_given *given, int first,
                              int end);
 /* What a member gave to the latest step, of parts of at most so many bytes. */
 static inline const void *weft_shared_given_by(const weft_team *team, int member, size_t most)

@@ -56,7 +56,7 @@ static weft_status run_piece(weft_team *team, int tag, const struct weft_shared 
     weft_status status = WEFT_OK;
 
     if (slice != 0) {
-        status = weft_shared_step(team, tag, given, 0, team->members);
+        status = weft_shared_step(team, tag, &given, 0, team->members);
         if (status != WEFT_OK)
             return status;
         given.data = sum;
@@ -64,7 +64,7 @@ static weft_status run_piece(weft_team *team, int tag, const struct weft_shared 
         given.most = slice;
         put_together(team, what->combine, bytes, mine, given.bytes, sum);
     }
-    status = weft_shared_step(team, tag, given, what->first, what->end);
+    status = weft_shared_step(team, tag, &given, what->first, what->end);
     if (status != WEFT_OK || what->first == what->end)
         return status;
     if (what->combine != NULL && slice == 0)
@@ -86,8 +86,9 @@ static weft_status run_piece(weft_team *team, int tag, const struct weft_shared 
 
 static weft_status run(weft_team *team, int tag, const struct weft_shared *what)
 {
-    const size_t one = what->combine != NULL && what->each != 0 ? what->combine->bytes : 1;
-    const size_t most = WEFT_SHARED_MOST - WEFT_SHARED_MOST % one;
+    const size_t one =
+        what->each > WEFT_SHARED_MOST && what->combine != NULL ? what->combine->bytes : 1;
+    const size_t most = WEFT_SHARED_MOST - (one != 1 ? WEFT_SHARED_MOST % one : 0);
     weft_status status;
     size_t done = 0, bytes;
 
