@@ -61,7 +61,8 @@ int litmus_shared(weft_job *job)
 {
     const weft_combine sum = {.combine = add, .bytes = sizeof(uint64_t), .commutes = 1};
     const int me = weft_numbers_of(job)->process, both[2] = {0, 1};
-    uint64_t word[130]; /* all: more than lies behind a part's words, so that two parts take turns */
+    uint64_t
+        word[130]; /* all: more than lies behind a part's words, so that two parts take turns */
     weft_comm group;
     weft_team *team;
 
@@ -73,9 +74,9 @@ int litmus_shared(weft_job *job)
         const int words = i % 2 == 0 ? 4 : 130;
         for (int k = 0; k < words; k++)
             word[k] = me == root ? i + (uint64_t)k : 0;
-        weft_status status =
-            i % 12 == 0 ? weft_team_allreduce(team, word, word, (size_t)words, &sum, NULL)
-                        : weft_team_broadcast(team, root, word, 8 * (size_t)words, NULL);
+        weft_status status = i % 12 == 0
+                                 ? weft_team_allreduce(team, word, word, (size_t)words, &sum, NULL)
+                                 : weft_team_broadcast(team, root, word, 8 * (size_t)words, NULL);
         for (int k = 0; k < words; k++)
             if (status != WEFT_OK || word[k] != i + (uint64_t)k)
                 return 1;
