@@ -29,7 +29,7 @@ static char unloadable[256] = "libfabric.so.1 is too old";
  * backtrace then, and exit with status 1, also at a SIGTERM that the program itself handles. The
  * signals stay as they were.
  */
-static void *load_library(void)
+static void load(void)
 {
     struct sigaction before[NSIG];
 
@@ -38,13 +38,6 @@ static void *load_library(void)
     void *handle = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
     for (int i = 1; i < NSIG; i++) /* in vain for those that nobody can take */
         sigaction(i, &before[i], NULL);
-    return handle;
-}
-
-static void load(void)
-{
-    void *handle = load_library();
-
     if (handle == NULL) {
         snprintf(unloadable, sizeof(unloadable), "%s", dlerror());
         return;

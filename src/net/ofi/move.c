@@ -116,13 +116,6 @@ weft_status weft_ofi_write(struct weft_transport *t, const struct weft_transport
     return WEFT_NET_FULL;
 }
 
-/* What was under way to a process that is lost: a packet's memory is free, a write never ends. */
-static void failed(struct weft_transport *t, struct weft_ofi_op *op, int error)
-{
-    lose(t, op->process, error != 0 ? error : FI_EIO);
-    weft_ofi_push(op->kind == WEFT_OFI_SEND ? &t->done : &t->free[WEFT_OFI_WRITE], op);
-}
-
 /* Lock held. False: an error that belongs to nobody. */
 static bool take_completions(struct weft_transport *t)
 {
@@ -142,7 +135,10 @@ static bool take_completions(struct weft_transport *t)
     if (error.op_context == NULL)
         return false;
     t->outstanding--;
-    failed(t, error.op_context, error.err);
+    struct weft_ofi_op *op = error.op_context;
+    lose(t, op->process, error.err != 0 ? error.err : FI_EIO);
+    /* Under way to a process that is lost: a packet's memory is free, a write never ends. */
+    weft_ofi_push(op->kind == WEFT_OFI_SEND ? &t->done : &t->free[WEFT_OFI_WRITE], op);
     return true;
 }
 

@@ -112,11 +112,8 @@ weft_status weft_ofi_watch_open(struct weft_transport *t)
     bool good = status == WEFT_OK;
     for (int side = 0; side < 2 && good; side++) /* nothing to sleep on after all? */
         good = fi_control(&t->cq[side]->fid, FI_GETWAIT, &watch->fd[side]) == 0;
-    if (good) {
-        t->watch = watch;
-        status = weft_task_start(&watch->task, "weft ofi", watch_main, t);
-    }
-    if (good && status == WEFT_OK)
+    t->watch = good ? watch : NULL;
+    if (good && (status = weft_task_start(&watch->task, "weft ofi", watch_main, t)) == WEFT_OK)
         return WEFT_OK;
     t->watch = NULL;
     if (watch->kick >= 0)

@@ -24,9 +24,11 @@ enum {
     COMPUTES_NS = PARK_NS * 2
 };
 
-static bool stopping(const struct weft_job *job)
+/* Whether the services have no more rounds to do. */
+static bool over(const struct weft_job *job)
 {
-    return __atomic_load_n(&job->proxy.stop_services, __ATOMIC_ACQUIRE) != 0;
+    return __atomic_load_n(&job->proxy.stop_services, __ATOMIC_ACQUIRE) != 0 ||
+           weft_job_status(job) != WEFT_OK;
 }
 
 bool weft_services_drive(struct weft_job *job, enum weft_net_side side)
@@ -181,14 +183,12 @@ static void park(struct weft_job *job, enum weft_net_side side)
         if (side == WEFT_NET_SEND && __atomic_load_n(&job->proxy.watched, __ATOMIC_RELAXED) != 0)
             timeout = SLEEP_NS;
         const uint32_t ticket = weft_bell_prepare(&job->proxy.parked_bell);
-        if (stopping(job) || weft_job_status(job) != WEFT_OK ||
-            __atomic_load_n(&job->proxy.left, __ATOMIC_RELAXED) != left)
+        if (over(job) || __atomic_load_n(&job->proxy.left, __ATOMIC_RELAXED) != left)
             weft_bell_cancel(&job->proxy.parked_bell);
         else
             weft_bell_sleep(&job->proxy.parked_bell, ticket, timeout);
     } while (__atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED) != helped &&
-             __atomic_load_n(&job->proxy.left, __ATOMIC_RELAXED) == left && !stopping(job) &&
-             weft_job_status(job) == WEFT_OK);
+             __atomic_load_n(&job->proxy.left, __ATOMIC_RELAXED) == left && !over(job));
     if (side == WEFT_NET_RECEIVE) {
         __atomic_store_n(&job->proxy.watched, 0, __ATOMIC_RELAXED);
         weft_services_leave(job);
@@ -237,7 +237,7 @@ static void serve(struct weft_job *job, enum weft_net_side side)
     uint64_t helped = __atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED);
 
     weft_say_process(job->numbers.process);
-    while (!stopping(job) && weft_job_status(job) == WEFT_OK) {
+    while (!over(job)) {
         if (__atomic_load_n(&job->proxy.helped, __ATOMIC_RELAXED) != helped) {
             if (!alone(job, weft_now_ns()))
                 park(job, side);
@@ -256,7 +256,7 @@ static void serve(struct weft_job *job, enum weft_net_side side)
             continue;
         }
         const uint32_t ticket = weft_bell_prepare(bell);
-        if (locked_round(job, side, true) || stopping(job) || weft_job_status(job) != WEFT_OK)
+        if (locked_round(job, side, true) || over(job))
             weft_bell_cancel(bell);
         else
             weft_bell_sleep(bell, ticket,
@@ -295,15 +295,14 @@ weft_status weft_services_start(struct weft_job *job)
         return status;
     }
     status = weft_task_start(&job->proxy.receive, "weft receive", receive_main, job);
+    job->proxy.services_run = status == WEFT_OK;
     if (status != WEFT_OK) {
         __atomic_sub_fetch(&job->proxy.services_busy, 1, __ATOMIC_ACQ_REL);
         __atomic_store_n(&job->proxy.stop_services, 1, __ATOMIC_RELEASE);
         weft_bell_ring(job->proxy.command_bell);
         weft_task_join(&job->proxy.progress);
-        return status;
     }
-    job->proxy.services_run = true;
-    return WEFT_OK;
+    return status;
 }
 
 void weft_services_stop(struct weft_job *job)
