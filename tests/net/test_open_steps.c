@@ -360,7 +360,8 @@ static void each_step(const struct way *way)
 
 int main(void)
 {
-    static const char *const providers[] = {"tcp;ofi_rxm", "udp;ofi_rxd", "shm", "verbs;ofi_rxm"};
+    static const char *const providers[] = {"tcp;ofi_rxm", "net", "udp;ofi_rxd", "shm",
+                                            "verbs;ofi_rxm"};
     enum { PROVIDERS = sizeof(providers) / sizeof(providers[0]) };
     struct way way = {0};
 
