@@ -75,10 +75,8 @@ void weft_waiting_absent(const struct weft_job *job, uint32_t kind, uint64_t op,
 /*
  * A tag other than the one that a rank waits for, of which it has notifications that nobody waited
  * for: the one was often meant to be the other. -1: none, or they cannot be read, being in a GPU.
- * What the rank itself changes meanwhile, serving its channels, may be read too early or too late.
  */
-__attribute__((no_sanitize("thread"))) static int
-other_tag(const struct weft_job *job, uint32_t slot, uint32_t wanted, uint32_t *count)
+static int other_tag(const struct weft_job *job, uint32_t slot, uint32_t wanted, uint32_t *count)
 {
     const bool readable = job->ranks.image == NULL || slot == WEFT_HOST_SLOT;
 
