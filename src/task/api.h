@@ -255,12 +255,15 @@ WEFT_INLINE uint32_t weft_task_calls(weft_self *self, weft_task_self *task,
     return WEFT_TASK_DONE;
 }
 
-/* All slots of the rank are free, as a kernel begins. All threads. */
+/* All slots of the rank are free, as its first kernel begins: while one pauses, other threads of
+ * the host program may have made tasks, which other places may have. All threads. */
 WEFT_INLINE void weft_task_slots(weft_self *self, struct weft_task_place *p,
                                  struct weft_task_rank *r)
 {
     const uint32_t first = (uint32_t)(r - p->rank) * p->slots;
 
+    if (r->began != 0)
+        return;
     weft_for (i, p->slots)
         weft_store_relaxed_u32(&p->record[first + i].next,
                                i + 1 < p->slots ? first + (uint32_t)i + 2 : 0);
@@ -269,6 +272,7 @@ WEFT_INLINE void weft_task_slots(weft_self *self, struct weft_task_place *p,
         r->free = first + 1;
         r->freed = 0;
         r->seed = first + 1;
+        r->began = 1;
     }
     weft_sync(self);
 }

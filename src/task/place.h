@@ -121,6 +121,7 @@ struct weft_task_rank {
     uint32_t brief;   /* tasks that it may run before it looks at the clock again; */
     uint64_t looked;  /* when it did */
     uint32_t spawned; /* by a task that writes copies, until they are back: slot + 1, and so on */
+    uint32_t began;   /* its slots are lists: they stay when the kernel pauses */
     uint32_t *cell;   /* of the deque: `slots` of them */
     unsigned char *scratch;
 } __attribute__((aligned(64)));
