@@ -153,6 +153,8 @@ weft_status weft_homes_find(struct weft_recording *r, const char *call)
     WEFT_TRY(weft_agree(r, call));
     guess_speeds(r);
     const weft_status status = plan_by(r, call);
+    if (status == WEFT_ERR_LIMIT)
+        return weft_refused(r->job, status, "%s: %s", call, r->job->space.no_window);
     if (status != WEFT_ERR_MEMORY)
         return status;
     return weft_refused(r->job, status,
@@ -271,12 +273,13 @@ weft_status weft_homes_again(struct weft_recording *r, const char *call)
 {
     const weft_status status = plan_by(r, call);
 
-    if (status != WEFT_ERR_MEMORY)
+    if (status != WEFT_ERR_MEMORY && status != WEFT_ERR_LIMIT)
         return status;
     weft_say(WEFT_SAY_WARN,
              "%s: homes stay as they are: a place has no memory for others, of which place %d "
-             "needs %llu bytes",
-             call, r->job->numbers.process, (unsigned long long)r->needed);
+             "needs %llu bytes, or there is no second window for it (WEFT_WINDOWS=%d)",
+             call, r->job->numbers.process, (unsigned long long)r->needed,
+             (int)r->job->config.windows);
     r->round = 0;
     return WEFT_OK;
 }

@@ -303,15 +303,23 @@ weft_status weft_plan(struct weft_recording *r)
     return status;
 }
 
+/* Not by weft_host_win_create: that there is no window may be no fault of the program's. */
+static weft_status make_window(weft_job *job, struct weft_plan *plan)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_tasks_ready");
+    WEFT_HOST_TRY(weft_host_together(job, host_name));
+    plan->win =
+        weft_win_create(self, WEFT_COMM_HOST, plan->memory, plan->memory != NULL ? plan->bytes : 0);
+    return weft_host_leave(job, plan->win != WEFT_WIN_NONE ? WEFT_OK : weft_failure(self));
+}
+
 weft_status weft_plan_settle(struct weft_recording *r)
 {
     struct weft_plan *const plan = &r->plan;
-
     weft_status status;
 
     plan->memory = weft_memory_take(r->job, plan->bytes, &status);
-    WEFT_TRY(weft_host_win_create(r->job, plan->memory, plan->memory != NULL ? plan->bytes : 0,
-                                  &plan->win));
+    WEFT_TRY(make_window(r->job, plan));
     for (int i = 0; i < WEFT_RECORDED_RUNS && status == WEFT_OK; i++)
         status = weft_recording_tables(r, &plan->list[i], i);
     return weft_agree_on(r->job, status);

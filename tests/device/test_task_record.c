@@ -527,6 +527,41 @@ static void refused(struct test_env *env, const struct user *user, uint64_t *mem
     env->expect = WEFT_ERR_STATE; /* what weft_close returns */
 }
 
+/* One window is left: homes stay as they are. */
+static void windows(struct test_env *env, const struct user *user, uint64_t *memory)
+{
+    struct recorded *const all = malloc(sizeof(*all));
+    const bool shared = env->numbers->processes > 1;
+    weft_recording_numbers numbers;
+    weft_recording *none = NULL;
+    weft_win win[256];
+    size_t n = 0;
+
+    (void)memory;
+    TEST_EQ(env, weft_tasks_record_all(env->job, &none), WEFT_OK);
+    TEST_EQ(env, weft_tasks_ready(none), WEFT_OK); /* windows of those before are free */
+    TEST_EQ(env, weft_tasks_run(none, 2), WEFT_OK);
+    while (n < 256 && weft_host_win_create(env->job, NULL, 0, &win[n]) == WEFT_OK)
+        n++;
+    TEST_EQ(env, weft_host_win_free(env->job, &win[--n]), WEFT_OK);
+    draw_tasks(env, env->seed, user->win, true, all);
+    weft_recording *recording = record_all(env, all, user->win);
+    TEST_EQ(env, weft_tasks_run(recording, 5), WEFT_OK);
+    TEST_EQ(env, weft_tasks_recorded(recording, &numbers), WEFT_OK);
+    TEST_EQ(env, numbers.epochs, 5);
+    TEST_EQ(env, numbers.plans, shared);
+    if (shared) {
+        weft_recording *other = NULL;
+        TEST_EQ(env, weft_tasks_record_all(env->job, &other), WEFT_OK);
+        TEST_EQ(env, weft_tasks_ready(other), WEFT_ERR_LIMIT);
+    }
+    TEST_EQ(env, weft_tasks_free(&none), WEFT_OK);
+    TEST_EQ(env, weft_tasks_free(&recording), WEFT_OK);
+    while (n > 0)
+        TEST_EQ(env, weft_host_win_free(env->job, &win[--n]), WEFT_OK);
+    free(all);
+}
+
 static int body(struct test_env *env)
 {
     static const struct {
@@ -548,6 +583,8 @@ static int body(struct test_env *env)
         for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
             if (env->only == NULL || strcmp(env->only, cases[i].name) == 0)
                 cases[i].run(env, &user, want);
+        if (!env->random && env->only == NULL)
+            windows(env, &user, want);
         if (!env->random)
             refused(env, &user, want);
         TEST_EQ(env, weft_tasks_end(env->job), WEFT_OK);
