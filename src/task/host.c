@@ -253,8 +253,13 @@ weft_status weft_tasks_resume(weft_job *job)
 {
     const struct weft_tasks *const tasks = job->tasks;
     const uint32_t on = 0;
+    const weft_status status =
+        weft_copy(job, &((struct weft_task_place *)tasks->memory)->stop, &on, sizeof(on));
 
-    WEFT_TRY(weft_copy(job, &((struct weft_task_place *)tasks->memory)->stop, &on, sizeof(on)));
+    if (status != WEFT_OK) /* others go on, and would wait for ranks that do not run */
+        weft_job_fail(job, status, "process %d could not start its tasks again",
+                      job->numbers.process);
+    WEFT_TRY(status);
     return weft_start(job, tasks->data, tasks->kernel->kernel->user_bytes);
 }
 
