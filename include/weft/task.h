@@ -172,10 +172,13 @@ WEFT_API weft_status weft_tasks_add_at(weft_recording *recording, const weft_tas
 /*
  * Finds the dependences, and gives the recording to the device. Blocking. For one of all places the
  * kernel pauses: the call waits until all tasks of all places are done, as weft_tasks_finish, ends
- * the kernel (weft_finish), makes memory for words and copies, and starts it again. So do runs that
- * try other homes. Errors: STATE, MEMORY, WINDOW (one was freed); of a recording of all places also
- * ARGUMENT (flags keep a task from all places), MISMATCH, with the first task that is not the same
- * at all places, and those of weft_host_win_create.
+ * the kernel (weft_finish), makes memory for words and copies, and starts it again. Notifications
+ * to ranks, what they measured (weft_intervals) and windows that they made end with it; tasks that
+ * other threads create meanwhile run before or after. Runs that try other homes pause the kernel,
+ * too; homes stay as they are if there is no memory or no window (WEFT_WINDOWS) for others. Errors:
+ * STATE, MEMORY, WINDOW (one was freed); of a recording of all places also ARGUMENT (flags keep a
+ * task from all places), MISMATCH, with the first task that is not the same at all places, and
+ * those of weft_host_win_create.
  */
 WEFT_API weft_status weft_tasks_ready(weft_recording *recording);
 /*
