@@ -271,21 +271,23 @@ static weft_status post(weft_team *team, int tag, const struct weft_shared_given
     struct weft_team_parts *parts = team->parts;
     struct weft_msg_peer *const peers = team->of->messages->peers;
     const uint32_t step = parts->step + 1;
-    uint32_t *const large =
-        given->most > WEFT_SHARED_BESIDE ? &parts->free[step % WEFT_SHARED_LARGE] : NULL;
+    const bool is_large = given->most > WEFT_SHARED_BESIDE;
+    uint32_t *const large = &parts->free[step % WEFT_SHARED_LARGE];
     uint32_t needed = step - WEFT_SHARED_PARTS + 1;
     uint32_t until =
         needed + WEFT_SHARED_PARTS / 2; /* others' lines are looked at for several steps */
     bool rung = false;
 
-    if (large != NULL && (int32_t)(*large - needed) > 0)
+    if ((int32_t)(*large - needed) < 0)
+        *large = needed; /* of few bytes, too: steps wrap */
+    if (is_large)
         needed = *large;
     if ((int32_t)(needed - parts->least) > 0) {
         until = (int32_t)(needed - until) > 0 ? needed : until;
         WEFT_TRY(await(team, tag, until, 0, parts->members));
         parts->least = until;
     }
-    if (large != NULL)
+    if (is_large)
         *large = step + 1;
     parts->step = step;
     weft_shared_post(parts->of[parts->me].row, parts->of[parts->me].base + step, tag, given);
