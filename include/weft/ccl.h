@@ -107,8 +107,9 @@ WEFT_API weft_status weft_ccl_alltoall(weft_ccl *ccl, const void *source, void *
                                        size_t count, weft_type type, void *stream);
 /*
  * Exchanges blocks of any sizes, one after the other: source_counts[i] elements for member i,
- * target_counts[i] from member i. Both arrays are read before the call returns. MISMATCH: two
- * members give different sizes for one block.
+ * target_counts[i] from member i. Both arrays are read before the call returns. source may be NULL
+ * where nothing is sent, target where nothing is received. MISMATCH: two members give different
+ * sizes for one block.
  */
 WEFT_API weft_status weft_ccl_alltoall_sizes(weft_ccl *ccl, const void *source,
                                              const size_t source_counts[], void *target,

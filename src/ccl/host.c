@@ -180,6 +180,10 @@ weft_status weft_ccl_alltoall_sizes(weft_ccl *ccl, const void *source, const siz
     const size_t size = type <= WEFT_U8 ? weft_element_bytes(type) : 1;
     const size_t out = add_up(sizes->from, source_counts, members, size);
     const size_t in = add_up(sizes->to, target_counts, members, size);
+    if (out == 0) /* nobody reads it, and it may be NULL */
+        source = target;
+    if (in == 0)
+        target = (void *)(uintptr_t)source;
     WEFT_TRY(check(ccl, name, WEFT_CCL_ALLTOALL_SIZES, source, sizes->from[members], target,
                    sizes->to[members], out > in ? out : in, type, WEFT_SUM, 0));
     launch.call = weft_ccl_call_of(WEFT_CCL_ALLTOALL_SIZES, source, target, out, type, WEFT_SUM, 0);

@@ -155,8 +155,10 @@ static void check_sizes(struct place *place, weft_ccl *ccl, uint64_t key, size_t
     uint32_t *const source = (uint32_t *)(void *)place->host;
     uint32_t *const target = (uint32_t *)(void *)(place->host + place->half);
     unsigned char *const from = place->device, *const to = place->device + place->half;
-    size_t give[8], get[8], at = 0, next_at = 0;
+    const size_t none[8] = {0}, first[8] = {1};
+    size_t give[8], get[8], last[8] = {0}, at = 0, next_at = 0;
 
+    last[n - 1] = 1;
     for (int m = 0; m < n; m++) {
         give[m] = block_of(key, me, m, most);
         get[m] = block_of(key, m, me, most);
@@ -172,6 +174,11 @@ static void check_sizes(struct place *place, weft_ccl *ccl, uint64_t key, size_t
     for (int m = 0; m < n; at += get[m], m++)
         for (size_t i = 0; i < get[m] && env->failures == 0; i++)
             TEST_EQ(env, target[at + i], number_of(key, m, me, i));
+    TEST_EQ(env, /* who sends nothing has no source, and who receives nothing no target */
+            weft_ccl_alltoall_sizes(ccl, me == 0 ? from : NULL, me == 0 ? last : none,
+                                    me == n - 1 ? to : NULL, me == n - 1 ? first : none, WEFT_U32,
+                                    NULL),
+            WEFT_OK);
     if (n == 1)
         return;
     TEST_EQ(env,
