@@ -114,8 +114,8 @@ static int own_in(struct weftmpi_request *request, const struct weftmpi_side *se
     if (send->base != MPI_IN_PLACE) {
         TRY(weftmpi_elements_in(send->base, send->count, send->handle, &piece));
         if (place != NULL)
-            TRY(weftmpi_check_apart(weftmpi_begin_of(&piece), weftmpi_begin_of(place),
-                                    piece.bytes));
+            TRY(weftmpi_check_own(weftmpi_begin_of(&piece), piece.bytes, weftmpi_begin_of(place),
+                                  place->bytes));
     } else if (place != NULL) {
         piece = *place;
     } else {
@@ -160,8 +160,8 @@ static int scatter(struct weftmpi_request *request, const struct weftmpi_given *
         const struct weftmpi_side *side = &given->receive;
         TRY(weftmpi_elements_in(side->base, side->count, side->handle, &piece));
         if (here)
-            TRY(weftmpi_check_apart(weftmpi_begin_of(&row.own), weftmpi_begin_of(&piece),
-                                    piece.bytes));
+            TRY(weftmpi_check_own(weftmpi_begin_of(&row.own), row.own.bytes,
+                                  weftmpi_begin_of(&piece), piece.bytes));
         TRY(weftmpi_row(request, &piece, WEFTMPI_FILL, &into));
     }
     return given->send.unlike
@@ -189,7 +189,7 @@ static int alltoall(struct weftmpi_request *request, const struct weftmpi_given 
     TRY(row_of(request, in_place ? &given->receive : &given->send,
                in_place ? WEFTMPI_COPY : WEFTMPI_TAKE, &from));
     TRY(row_of(request, &given->receive, WEFTMPI_FILL, &into));
-    TRY(weftmpi_check_apart(given->send.base, given->receive.base, into.own.bytes));
+    TRY(weftmpi_check_own(given->send.base, from.own.bytes, given->receive.base, into.own.bytes));
     return TEAM(alltoall, from.at, into.at, into.own.bytes);
 }
 

@@ -98,10 +98,12 @@ int weftmpi_reduce_between(struct weftmpi_request *request, const struct weftmpi
 #define TEAM(name, ...)                                                                            \
     weftmpi_failed(weft_team_##name(request->comm->team, __VA_ARGS__, COLLECTIVE_OF(request)))
 
-/* What a member gives and what it gets are not one place. */
-static inline int weftmpi_check_apart(const void *from, const void *into, size_t bytes)
+/* What a member gives and what it gets of itself: as many bytes, and not in one place. */
+static inline int weftmpi_check_own(const void *from, size_t given, const void *into, size_t got)
 {
-    return HOLDS(from != into || bytes == 0, MPI_ERR_BUFFER,
+    TRY(HOLDS(given == got, MPI_ERR_COUNT, "%zu bytes for this process itself, and %zu from it",
+              given, got));
+    return HOLDS(from != into || given == 0, MPI_ERR_BUFFER,
                  "one buffer to send and to receive: MPI_IN_PLACE says that");
 }
 

@@ -39,7 +39,7 @@ int weftmpi_exchange(struct weftmpi_request *request, enum weft_team_kind kind,
     TRY(pieces_of(request, receive, from, WEFTMPI_FILL, pieces + sends, &receives));
     const weft_piece *own = pieces + request->comm->rank; /* of what is sent; where it arrives: */
     if (request->comm->remote == NULL && to.members == NULL)
-        TRY(weftmpi_check_apart(own->data, own[sends].data, own->bytes));
+        TRY(weftmpi_check_own(own->data, own->bytes, own[sends].data, own[sends].bytes));
     return TEAM(exchange, kind, pieces, sends, pieces + sends, receives);
 }
 

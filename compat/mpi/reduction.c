@@ -75,7 +75,7 @@ static int open_both(struct weftmpi_request *request, const struct weftmpi_given
     const void *const send = here && given->send.base == MPI_IN_PLACE ? receive : given->send.base;
 
     if (here)
-        TRY(weftmpi_check_apart(given->send.base, receive, sent));
+        TRY(weftmpi_check_own(given->send.base, sent, receive, sent));
     TRY(elements_at(request, send, sent, WEFTMPI_TAKE, source));
     *target = NULL;
     return here ? elements_at(request, receive, received, WEFTMPI_FILL, target) : MPI_SUCCESS;

@@ -245,6 +245,22 @@ static void aliases(void)
         REFUSED(MPI_Gatherv(b, 1, MPI_INT, b, ones, places, MPI_INT, 0, comm));
         REFUSED(MPI_Scatterv(b, ones, places, MPI_INT, b, 1, MPI_INT, 0, comm));
     }
+    /* More for this process itself than it gets: nothing is written behind its buffer. */
+    int got[1] = {-1};
+    MPI_Comm self;
+    MPI_Comm_split(comm, me, 0, &self);
+    MPI_Comm_set_errhandler(self, MPI_ERRORS_RETURN);
+#define UNEQUAL(call) CHECK((call) == MPI_ERR_COUNT)
+    UNEQUAL(MPI_Gather(b, 2, MPI_INT, got, 1, MPI_INT, 0, self));
+    UNEQUAL(MPI_Gatherv(b, 2, MPI_INT, got, ones, (place_t[]){0}, MPI_INT, 0, self));
+    UNEQUAL(MPI_Scatter(b, 2, MPI_INT, got, 1, MPI_INT, 0, self));
+    UNEQUAL(MPI_Scatter(b, 0, MPI_INT, got, 1, MPI_INT, 0, self));
+    UNEQUAL(MPI_Allgather(b, 2, MPI_INT, got, 1, MPI_INT, self));
+    UNEQUAL(MPI_Alltoall(b, 2, MPI_INT, got, 1, MPI_INT, self));
+    UNEQUAL(MPI_Alltoallv(b, (count_t[]){2}, (place_t[]){0}, MPI_INT, got, ones, (place_t[]){0},
+                          MPI_INT, self));
+    CHECK(got[0] == -1);
+    MPI_Comm_free(&self);
     MPI_Comm_set_errhandler(comm, before);
     MPI_Errhandler_free(&before);
     CHECK(MPI_Allreduce(b, b, 0, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS);
