@@ -155,11 +155,12 @@ WEFT_FN void weft_scan(weft_self *self, weft_comm comm, const void *source, void
 WEFT_INLINE void weft_coll_gather_any(weft_self *self, struct weft_coll *c)
 {
     const bool few = c->leaders == 1 && weft_coll_is_few(self, c);
+    const struct weft_coll_blocks even = {NULL, NULL};
 
     weft_coll_publish(self, c, c->source, few ? c->count * c->size : 0);
     weft_coll_agree(self, c);
     if (!few)
-        weft_coll_gather_blocks(self, c);
+        weft_coll_gather_blocks(self, c, &even);
     else if (c->target != NULL && c->count != 0)
         weft_coll_gather_cells(self, c);
 }

@@ -11,6 +11,34 @@
 
 #include "coll/reduce.h"
 
+/* Blocks of a rank's source or target, one for each member, in elements. sizes NULL: all have the
+ * call's, one after the other. */
+struct weft_coll_blocks {
+    const size_t *sizes, *offsets;
+};
+
+/* A block's bytes, and where it begins. */
+WEFT_INLINE size_t weft_coll_bytes_of(const struct weft_coll *c, const struct weft_coll_blocks *b,
+                                      int32_t i)
+{
+    return (b->sizes == NULL ? c->count : b->sizes[i]) * c->size;
+}
+WEFT_INLINE size_t weft_coll_begin_of(const struct weft_coll *c, const struct weft_coll_blocks *b,
+                                      int32_t i)
+{
+    return (b->sizes == NULL ? c->count * (size_t)i : b->offsets[i]) * c->size;
+}
+
+/* What of block i is not before `at`, at most `most`, in bytes. */
+WEFT_INLINE size_t weft_coll_rest(const struct weft_coll *c, const struct weft_coll_blocks *b,
+                                  int32_t i, size_t at, size_t most)
+{
+    const size_t bytes = weft_coll_bytes_of(c, b, i);
+    const size_t rest = at < bytes ? bytes - at : 0;
+
+    return rest < most ? rest : most;
+}
+
 /* Small blocks of one process, out of the cells: the threads go over the elements of all. */
 WEFT_INLINE void weft_coll_gather_cells(weft_self *self, const struct weft_coll *c)
 {
@@ -57,83 +85,100 @@ WEFT_INLINE int32_t weft_coll_other(const struct weft_coll *c, int32_t i)
     return c->entry->by_process[i < c->entry->first[c->lead] ? i : i + c->here];
 }
 
-/* weft_gather and weft_allgather: own block to those here, then the others' pieces. */
-WEFT_COLD void weft_coll_gather_blocks(weft_self *self, const struct weft_coll *c)
+/* Gathers: own block to those here, then the others' pieces. All ranks know all sizes. */
+WEFT_COLD void weft_coll_gather_blocks(weft_self *self, const struct weft_coll *c,
+                                       const struct weft_coll_blocks *b)
 {
-    const size_t block = c->count * c->size;
     const int32_t others = c->members - c->here;
     const bool for_us = c->call.root < 0 || weft_coll_is_here(self, c, c->call.root);
     const struct weft_coll_room room = weft_coll_room(self);
+    size_t most = b->sizes == NULL ? c->count : 0;
     int32_t turn = 0;
 
     WEFT_IN_SHARED(self);
-    weft_coll_hand_out(self, c, (size_t)c->me * block, c->source, block);
-    for (size_t at = 0, bytes; others != 0 && at < block; at += bytes, turn ^= 1) {
-        bytes = block - at < room.bytes ? block - at : room.bytes;
-        weft_coll_push(self, weft_coll_own(self, room.turn[turn]), c->source + at, bytes);
+    for (int32_t i = 0; b->sizes != NULL && i < c->members; i++)
+        most = b->sizes[i] > most ? b->sizes[i] : most;
+    weft_coll_hand_out(self, c, weft_coll_begin_of(c, b, c->me), c->source,
+                       weft_coll_bytes_of(c, b, c->me));
+    for (size_t at = 0; others != 0 && at < most * c->size; at += room.bytes, turn ^= 1) {
+        weft_coll_push(self, weft_coll_own(self, room.turn[turn]), c->source + at,
+                       weft_coll_rest(c, b, c->me, at, room.bytes));
         weft_barrier(self, c->comm);
         for (int32_t i = c->mine; for_us && i < others; i += c->here) {
             const int32_t rank = weft_coll_other(c, i);
+            const size_t bytes = weft_coll_rest(c, b, rank, at, room.bytes);
             const unsigned char *from = c->window->entry[rank].address;
-            if (from != NULL) {
-                from += room.turn[turn];
-            } else {
-                from = weft_coll_own(self, room.fetched);
+            if (bytes == 0)
+                continue;
+            if (from == NULL)
                 weft_get(self, c->win, rank, room.turn[turn], weft_coll_own(self, room.fetched),
                          bytes);
-            }
-            weft_coll_hand_out(self, c, (size_t)rank * block + at, from, bytes);
+            from = from != NULL ? from + room.turn[turn] : weft_coll_own(self, room.fetched);
+            weft_coll_hand_out(self, c, weft_coll_begin_of(c, b, rank) + at, from, bytes);
             weft_join(self); /* before the next is fetched there */
         }
     }
     weft_barrier(self, c->comm);
 }
 
-/* A piece of each block for another process, one behind the other in this rank's memory. */
-WEFT_INLINE void weft_coll_lay_out(weft_self *self, const struct weft_coll *c, uint64_t to,
-                                   size_t apart, size_t at, size_t bytes)
+/* A round: pieces of the blocks for other processes, laid out; then what the others have laid out.
+ */
+WEFT_INLINE void weft_coll_exchange_pieces(weft_self *self, const struct weft_coll *c,
+                                           const struct weft_coll_blocks *sends,
+                                           const struct weft_coll_blocks *receives, uint64_t turn,
+                                           size_t apart, size_t at)
 {
-    const size_t block = c->count * c->size;
+    const int32_t others = c->members - c->here;
 
-    for (int32_t i = 0; i < c->members - c->here; i++) {
-        const size_t rank = (size_t)weft_coll_other(c, i);
-        weft_coll_push(self, weft_coll_own(self, to + rank * apart), c->source + rank * block + at,
-                       bytes);
+    for (int32_t i = 0; i < others; i++) {
+        const int32_t rank = weft_coll_other(c, i);
+        weft_coll_push(self, weft_coll_own(self, turn + (size_t)rank * apart),
+                       c->source + weft_coll_begin_of(c, sends, rank) + at,
+                       weft_coll_rest(c, sends, rank, at, apart));
     }
+    weft_barrier(self, c->comm);
+    for (int32_t i = 0; i < others; i++) {
+        const int32_t rank = weft_coll_other(c, i);
+        const unsigned char *const from = c->window->entry[rank].address;
+        const uint64_t there = turn + (size_t)c->me * apart;
+        const size_t bytes = weft_coll_rest(c, receives, rank, at, apart);
+        unsigned char *const to = c->target + weft_coll_begin_of(c, receives, rank) + at;
+        if (bytes != 0 && from != NULL)
+            weft_coll_fetch(self, to, from + there, bytes);
+        else if (bytes != 0)
+            weft_coll_ask(self, c, rank, there, to, bytes);
+    }
+    if (!c->mapped)
+        weft_flush(self, c->win);
 }
 
-WEFT_COLD void weft_coll_alltoall_blocks(weft_self *self, const struct weft_coll *c)
+/* The blocks of other processes, of which the largest has `most` bytes; and the call's end. */
+WEFT_COLD void weft_coll_exchange_blocks(weft_self *self, const struct weft_coll *c,
+                                         const struct weft_coll_blocks *sends,
+                                         const struct weft_coll_blocks *receives, size_t most)
 {
-    const size_t block = c->count * c->size, me = (size_t)c->me;
-    const int32_t others = c->members - c->here;
     const struct weft_coll_room room = weft_coll_room(self);
-    const size_t apart = others != 0 ? weft_coll_fits(self, c, (size_t)c->members) * c->size : 0;
+    const size_t apart = most != 0 ? weft_coll_fits(self, c, (size_t)c->members) * c->size : 0;
     int32_t turn = 0;
 
     WEFT_IN_SHARED(self);
+    for (size_t at = 0; at < most; at += apart, turn ^= 1)
+        weft_coll_exchange_pieces(self, c, sends, receives, room.turn[turn], apart, at);
+    weft_barrier(self, c->comm);
+}
+
+WEFT_INLINE void weft_coll_alltoall_blocks(weft_self *self, const struct weft_coll *c)
+{
+    const struct weft_coll_blocks even = {NULL, NULL};
+    const size_t block = c->count * c->size;
+
     for (int32_t k = 0; k < c->here; k++) {
         const int32_t j = c->mine + k < c->here ? c->mine + k : c->mine + k - c->here;
-        weft_coll_fetch(self, c->target + (size_t)weft_coll_rank_here(c, j) * block,
-                        weft_coll_place(&weft_coll_cell(self, c, j)->source) + me * block, block);
+        weft_coll_fetch(
+            self, c->target + (size_t)weft_coll_rank_here(c, j) * block,
+            weft_coll_place(&weft_coll_cell(self, c, j)->source) + (size_t)c->me * block, block);
     }
-    for (size_t at = 0, bytes; others != 0 && at < block; at += bytes, turn ^= 1) {
-        bytes = block - at < apart ? block - at : apart;
-        weft_coll_lay_out(self, c, room.turn[turn], apart, at, bytes);
-        weft_barrier(self, c->comm);
-        for (int32_t i = 0; i < others; i++) {
-            const int32_t rank = weft_coll_other(c, i);
-            const unsigned char *const from = c->window->entry[rank].address;
-            const uint64_t there = room.turn[turn] + me * apart;
-            unsigned char *const to = c->target + (size_t)rank * block + at;
-            if (from != NULL)
-                weft_coll_fetch(self, to, from + there, bytes);
-            else
-                weft_coll_ask(self, c, rank, there, to, bytes);
-        }
-        if (!c->mapped)
-            weft_flush(self, c->win);
-    }
-    weft_barrier(self, c->comm);
+    weft_coll_exchange_blocks(self, c, &even, &even, c->leaders > 1 ? block : 0);
 }
 
 /* ---- scan ---------------------------------------------------------------------------------- */

@@ -13,11 +13,6 @@
 
 enum { WEFT_COLL_WITH_SIZES = WEFT_MAX };
 
-/* Blocks of a rank's source or target, one for each member, in elements. */
-struct weft_coll_blocks {
-    const size_t *sizes, *offsets;
-};
-
 /* Adds up sizes; what cannot be is said. own >= 0: only that block is used. */
 WEFT_COLD size_t weft_coll_check_blocks(weft_self *self, const struct weft_coll *c,
                                         const struct weft_coll_blocks *b,
@@ -40,51 +35,6 @@ WEFT_COLD size_t weft_coll_check_blocks(weft_self *self, const struct weft_coll 
     if (used != 0 && (memory == NULL || weft_is_private(self, memory)))
         weft_fail_memory(self, weft_coll_name(c->call.what), memory);
     return all;
-}
-
-/* What of block i is not before `at`, at most `most`, in bytes. */
-WEFT_INLINE size_t weft_coll_rest(const struct weft_coll *c, const struct weft_coll_blocks *b,
-                                  int32_t i, size_t at, size_t most)
-{
-    const size_t bytes = b->sizes[i] * c->size;
-    const size_t rest = at < bytes ? bytes - at : 0;
-
-    return rest < most ? rest : most;
-}
-
-/* As weft_coll_gather_blocks. All ranks know all sizes. */
-WEFT_COLD void weft_coll_gather_sizes(weft_self *self, const struct weft_coll *c,
-                                      const struct weft_coll_blocks *b)
-{
-    const int32_t others = c->members - c->here;
-    const bool for_us = c->call.root < 0 || weft_coll_is_here(self, c, c->call.root);
-    const struct weft_coll_room room = weft_coll_room(self);
-    size_t most = 0;
-    int32_t turn = 0;
-
-    WEFT_IN_SHARED(self);
-    for (int32_t i = 0; i < c->members; i++)
-        most = b->sizes[i] > most ? b->sizes[i] : most;
-    weft_coll_hand_out(self, c, b->offsets[c->me] * c->size, c->source, b->sizes[c->me] * c->size);
-    for (size_t at = 0; others != 0 && at < most * c->size; at += room.bytes, turn ^= 1) {
-        weft_coll_push(self, weft_coll_own(self, room.turn[turn]), c->source + at,
-                       weft_coll_rest(c, b, c->me, at, room.bytes));
-        weft_barrier(self, c->comm);
-        for (int32_t i = c->mine; for_us && i < others; i += c->here) {
-            const int32_t rank = weft_coll_other(c, i);
-            const size_t bytes = weft_coll_rest(c, b, rank, at, room.bytes);
-            const unsigned char *from = c->window->entry[rank].address;
-            if (bytes == 0)
-                continue;
-            if (from == NULL)
-                weft_get(self, c->win, rank, room.turn[turn], weft_coll_own(self, room.fetched),
-                         bytes);
-            from = from != NULL ? from + room.turn[turn] : weft_coll_own(self, room.fetched);
-            weft_coll_hand_out(self, c, b->offsets[rank] * c->size + at, from, bytes);
-            weft_join(self); /* before the next is fetched there */
-        }
-    }
-    weft_barrier(self, c->comm);
 }
 
 /* ---- weft_alltoall_sizes --------------------------------------------------------------------- */
@@ -177,45 +127,12 @@ WEFT_INLINE uint64_t weft_coll_hear_sizes(weft_self *self, const struct weft_col
     return most;
 }
 
-/* A round: pieces of the blocks for other processes, laid out; then what the others have laid out.
- */
-WEFT_INLINE void weft_coll_exchange_pieces(weft_self *self, const struct weft_coll *c,
-                                           const struct weft_coll_blocks *sends,
-                                           const struct weft_coll_blocks *receives, uint64_t turn,
-                                           size_t apart, size_t at)
-{
-    const int32_t others = c->members - c->here;
-
-    for (int32_t i = 0; i < others; i++) {
-        const int32_t rank = weft_coll_other(c, i);
-        weft_coll_push(self, weft_coll_own(self, turn + (size_t)rank * apart),
-                       c->source + sends->offsets[rank] * c->size + at,
-                       weft_coll_rest(c, sends, rank, at, apart));
-    }
-    weft_barrier(self, c->comm);
-    for (int32_t i = 0; i < others; i++) {
-        const int32_t rank = weft_coll_other(c, i);
-        const unsigned char *const from = c->window->entry[rank].address;
-        const uint64_t there = turn + (size_t)c->me * apart;
-        const size_t bytes = weft_coll_rest(c, receives, rank, at, apart);
-        unsigned char *const to = c->target + receives->offsets[rank] * c->size + at;
-        if (bytes != 0 && from != NULL)
-            weft_coll_fetch(self, to, from + there, bytes);
-        else if (bytes != 0)
-            weft_coll_ask(self, c, rank, there, to, bytes);
-    }
-    if (!c->mapped)
-        weft_flush(self, c->win);
-}
-
 /* As weft_coll_alltoall_blocks. */
 WEFT_COLD void weft_coll_alltoall_sizes(weft_self *self, struct weft_coll *c,
                                         const struct weft_coll_blocks *sends,
                                         const struct weft_coll_blocks *receives)
 {
     const struct weft_coll_room room = weft_coll_room(self);
-    const size_t apart = weft_coll_fits(self, c, (size_t)c->members) * c->size;
-    int32_t turn = 0;
 
     WEFT_IN_SHARED(self);
     weft_coll_tell_sizes(self, c, sends, room.part);
@@ -230,9 +147,7 @@ WEFT_COLD void weft_coll_alltoall_sizes(weft_self *self, struct weft_coll *c,
                         (const unsigned char *)(uintptr_t)word.more, word.bytes);
     }
     weft_join(self); /* all threads have what was fetched */
-    for (size_t at = 0; at < most; at += apart, turn ^= 1)
-        weft_coll_exchange_pieces(self, c, sends, receives, room.turn[turn], apart, at);
-    weft_barrier(self, c->comm);
+    weft_coll_exchange_blocks(self, c, sends, receives, most);
 }
 
 /* ---- the calls ------------------------------------------------------------------------------- */
@@ -252,7 +167,7 @@ WEFT_COLD void weft_coll_gather_with_sizes(weft_self *self, enum weft_coll_what 
         weft_coll_check_blocks(self, &c, &blocks, c.target, -1);
     weft_coll_publish(self, &c, NULL, 0);
     weft_coll_agree(self, &c);
-    weft_coll_gather_sizes(self, &c, &blocks);
+    weft_coll_gather_blocks(self, &c, &blocks);
     weft_region_end(self);
 }
 
