@@ -229,9 +229,33 @@ static const void *keep(MPI_Count **at, const void *array, size_t n, size_t byte
 
 static void keep_arrays(struct weftmpi_side *side, size_t n, MPI_Count **at)
 {
+    side->kept = n;
     side->handles = keep(at, side->handles, n, sizeof(*side->handles));
     side->displs.at = keep(at, side->displs.at, n, weftmpi_width(side->displs));
     side->counts.at = keep(at, side->counts.at, n, weftmpi_width(side->counts));
+}
+
+static void name_one(enum weftmpi_kind kind, const void *handle, bool holds)
+{
+    void *const object = weftmpi_find(kind, handle);
+
+    if (holds)
+        weftmpi_hold(object);
+    else
+        weftmpi_leave(object);
+}
+
+/* All that the arguments name by its handle is held, or let go. */
+static void name_all(const struct weftmpi_given *given, bool holds)
+{
+    const struct weftmpi_side *const sides[] = {&given->send, &given->receive};
+
+    name_one(WEFTMPI_OP, given->op, holds);
+    for (int s = 0; s < 2; s++) {
+        name_one(WEFTMPI_TYPE, sides[s]->handle, holds);
+        for (size_t i = 0; sides[s]->handles != NULL && i < sides[s]->kept; i++)
+            name_one(WEFTMPI_TYPE, sides[s]->handles[i], holds);
+    }
 }
 
 /* On a communicator of its own, since members may start several in any order. */
@@ -257,9 +281,7 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
     keep_arrays(&kept->send, sends, &at);
     keep_arrays(&kept->receive, receives, &at);
     request->given = kept;
-    weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->send.handle));
-    weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, given->receive.handle));
-    weftmpi_hold(weftmpi_find(WEFTMPI_OP, given->op));
+    name_all(kept, true);
     return weftmpi_request_keep(request, MPI_SUCCESS, handle);
 }
 
@@ -267,9 +289,7 @@ void weftmpi_given_end(struct weftmpi_given *given)
 {
     weftmpi_leave(weftmpi_find(WEFTMPI_COMM, given->comm));
     weftmpi_leave(given->parent);
-    weftmpi_leave(weftmpi_find(WEFTMPI_TYPE, given->send.handle));
-    weftmpi_leave(weftmpi_find(WEFTMPI_TYPE, given->receive.handle));
-    weftmpi_leave(weftmpi_find(WEFTMPI_OP, given->op));
+    name_all(given, false);
     free(given);
 }
 

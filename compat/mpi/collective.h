@@ -23,6 +23,7 @@ struct weftmpi_side {
     const MPI_Datatype *handles;   /* by piece; NULL: all have `handle` */
     bool unlike;                   /* by piece, also where the call ignores the arrays */
     bool same;                     /* all pieces are the first */
+    size_t kept;                   /* of a persistent one: elements of each array, copies */
 };
 
 /* Those of the parameters above: `side` is send or receive. */

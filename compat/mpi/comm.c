@@ -298,16 +298,8 @@ ON(Comm_create, COMM_IN, (MPI_Comm handle, MPI_Group group, MPI_Comm *part),
 ON(Comm_create_group, COMM_IN, (MPI_Comm handle, MPI_Group group, int tag, MPI_Comm *part),
    create(of, group, true, tag, part))
 
-API(Comm_free, (MPI_Comm * handle))
-{
-    COMM_IN(comm, *handle);
-    TRY(HOLDS(comm->number >= 2, MPI_ERR_COMM, "%s stays", comm->name));
-    TRY(weftmpi_attributes_delete(&comm->object));
-    weftmpi_drop(*handle);
-    *handle = MPI_COMM_NULL;
-    weftmpi_leave(comm);
-    return MPI_SUCCESS;
-}
+GIVE_BACK(Comm_free, COMM_IN, MPI_Comm, MPI_COMM_NULL, false,
+          HOLDS(of->number >= 2, MPI_ERR_COMM, "%s stays", of->name))
 
 /* Nobody joined this job: the rest is as to free it. */
 SAME(Comm_disconnect, Comm_free)

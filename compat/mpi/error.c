@@ -239,11 +239,7 @@ SAME(Errhandler_create, Comm_create_errhandler)
 SAME(Errhandler_set, Comm_set_errhandler)
 SAME(Errhandler_get, Comm_get_errhandler)
 
-API(Errhandler_free, (MPI_Errhandler * handle))
-{
-    ENTER;
-    OBJECT_IN(handler, errhandler, WEFTMPI_ERRHANDLER, *handle);
-    weftmpi_leave(handler);
-    *handle = MPI_ERRHANDLER_NULL;
-    return MPI_SUCCESS;
-}
+#define HANDLER_IN(name, handle)                                                                   \
+    ENTER;                                                                                         \
+    OBJECT_IN(name, errhandler, WEFTMPI_ERRHANDLER, handle)
+GIVE_BACK(Errhandler_free, HANDLER_IN, MPI_Errhandler, MPI_ERRHANDLER_NULL, true, MPI_SUCCESS)

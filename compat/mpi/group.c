@@ -158,10 +158,4 @@ API(Group_compare, (MPI_Group handle_a, MPI_Group handle_b, int *result))
     return MPI_SUCCESS;
 }
 
-API(Group_free, (MPI_Group * handle))
-{
-    GROUP_IN(group, *handle);
-    weftmpi_leave(group);
-    *handle = MPI_GROUP_NULL;
-    return MPI_SUCCESS;
-}
+GIVE_BACK(Group_free, GROUP_IN, MPI_Group, MPI_GROUP_NULL, false, MPI_SUCCESS)

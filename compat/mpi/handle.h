@@ -60,6 +60,23 @@
         return MPI_SUCCESS;                                                                        \
     }
 
+/*
+ * One that gives an object's handle back, after a check. The object stays as long as it is referred
+ * to, and `found` by its handle, if that is what refers to it: that of a persistent request.
+ */
+#define GIVE_BACK(name, IN, type, none, found, check)                                              \
+    API(name, (type * handle))                                                                     \
+    {                                                                                              \
+        IN(of, *handle);                                                                           \
+        TRY(check);                                                                                \
+        TRY(weftmpi_attributes_delete(&of->object));                                               \
+        if (!(found))                                                                              \
+            weftmpi_drop(*handle);                                                                 \
+        weftmpi_leave(of);                                                                         \
+        *handle = none;                                                                            \
+        return MPI_SUCCESS;                                                                        \
+    }
+
 /* The two that set and get the name of an object, which IN finds. */
 #define NAMES(kind, IN, type)                                                                      \
     API(kind##_set_name, (type handle, const char *name))                                          \
@@ -138,6 +155,8 @@ static inline bool weftmpi_is_counted(const void *object)
 {
     return object != NULL && !weftmpi_is_standard(((const struct weftmpi_object *)object)->handle);
 }
+/* Its attributes are deleted, by the callbacks of their keyvals, whose errors it raises. */
+int weftmpi_attributes_delete(struct weftmpi_object *object);
 /* One reference more: the object; one less: with the last it is gone. NULL: nothing. */
 static inline void *weftmpi_hold(void *object)
 {

@@ -176,10 +176,5 @@ static int get(struct weftmpi_object *object, MPI_Info *handle)
 HINTS(Comm, false, COMM_IN, MPI_Comm)
 HINTS(Win, true, WIN_IN, MPI_Win)
 
-API(Info_free, (MPI_Info * handle))
-{
-    INFO_IN(info, *handle == MPI_INFO_ENV ? MPI_INFO_NULL : *handle);
-    weftmpi_leave(info);
-    *handle = MPI_INFO_NULL;
-    return MPI_SUCCESS;
-}
+GIVE_BACK(Info_free, INFO_IN, MPI_Info, MPI_INFO_NULL, false,
+          HOLDS(*handle != MPI_INFO_ENV, MPI_ERR_INFO, "MPI_INFO_ENV stays"))

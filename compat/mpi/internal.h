@@ -252,9 +252,8 @@ static inline int weftmpi_group_own(const struct weftmpi_group *group) /* this p
 struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info);
 /* Those keys that its kind of object knows. */
 int weftmpi_info_set(struct weftmpi_object *object, bool is_window, MPI_Info handle);
-/* Copy and delete by the callbacks of their keyvals, whose errors they raise. */
+/* Copy by the callbacks of their keyvals, whose errors it raises. */
 int weftmpi_attributes_copy(struct weftmpi_object *from, struct weftmpi_attribute **to);
-int weftmpi_attributes_delete(struct weftmpi_object *object);
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 
 /*

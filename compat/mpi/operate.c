@@ -148,15 +148,8 @@ CALL(Op_create, (MPI_User_function * function, int commute, MPI_Op *op),
 CALL(Op_create_c, (MPI_User_function_c * function, int commute, MPI_Op *op),
      make((void (*)(void))function, true, commute != 0, op))
 
-API(Op_free, (MPI_Op * handle))
-{
-    OP_IN(op, *handle);
-    TRY(HOLDS(op->function != NULL, MPI_ERR_OP, "no operation of the program's"));
-    weftmpi_drop(*handle);
-    weftmpi_leave(op);
-    *handle = MPI_OP_NULL;
-    return MPI_SUCCESS;
-}
+GIVE_BACK(Op_free, OP_IN, MPI_Op, MPI_OP_NULL, true,
+          HOLDS(of->function != NULL, MPI_ERR_OP, "no operation of the program's"))
 
 ASK(Op_commutative, OP_IN, MPI_Op, int, of->commutes)
 

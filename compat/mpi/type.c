@@ -102,15 +102,8 @@ API(Type_commit, (MPI_Datatype * handle))
     return MPI_SUCCESS;
 }
 
-API(Type_free, (MPI_Datatype * handle))
-{
-    TYPE_IN(type, *handle);
-    TRY(HOLDS(!type->basic, MPI_ERR_TYPE, "%s is the standard's", type->name));
-    TRY(weftmpi_attributes_delete(&type->object));
-    weftmpi_leave(type); /* operations under way may name it still */
-    *handle = MPI_DATATYPE_NULL;
-    return MPI_SUCCESS;
-}
+GIVE_BACK(Type_free, TYPE_IN, MPI_Datatype, MPI_DATATYPE_NULL, true,
+          HOLDS(!of->basic, MPI_ERR_TYPE, "%s is the standard's", of->name))
 
 /* ---- what a datatype was made of ------------------------------------------------------------- */
 

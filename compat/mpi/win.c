@@ -337,18 +337,15 @@ void weftmpi_win_end(void *object)
     weftmpi_leave(win->comm);
 }
 
-API(Win_free, (MPI_Win * handle))
+/* No member accesses it any more. */
+static int rest(struct weftmpi_win *win)
 {
-    WIN_IN(win, *handle);
     TRY(HOLDS(win->epoch != WEFTMPI_STARTED && !weftmpi_win_is_locked(win) && win->posted < 0,
               MPI_ERR_RMA_SYNC, "an epoch is open"));
-    TRY(weftmpi_attributes_delete(&win->object));
     TRY(weftmpi_win_flush_all(win));
-    TRY(weftmpi_barrier(win->comm));
-    weftmpi_drop(*handle);
-    *handle = MPI_WIN_NULL;
-    weftmpi_leave(win);
-    return MPI_SUCCESS;
+    return weftmpi_barrier(win->comm);
 }
+
+GIVE_BACK(Win_free, WIN_IN, MPI_Win, MPI_WIN_NULL, false, rest(of))
 
 NAMES(Win, WIN_IN, MPI_Win)

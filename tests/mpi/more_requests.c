@@ -51,6 +51,56 @@ void general(void)
     CHECK(freed == 2);
 }
 
+static void larger(void *from, void *into, count_t *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *count; i++)
+        if (((int *)from)[i] > ((int *)into)[i])
+            ((int *)into)[i] = ((int *)from)[i];
+}
+
+/* A persistent collective keeps what it names: the program may give it back before the start. */
+void persistent_names(void)
+{
+    const size_t n = (size_t)size;
+    int *send = memory(n * 2 * sizeof(int)), *got = memory(n * 2 * sizeof(int)), most = -1;
+    count_t *ones = memory(n * sizeof(*ones));
+    place_t *offsets = memory(n * sizeof(*offsets));
+    MPI_Datatype *types = memory(n * sizeof(MPI_Datatype));
+    MPI_Request requests[2];
+    MPI_Op op;
+
+    for (int i = 0; i < size; i++) {
+        ones[i] = 1;
+        offsets[i] = i * 2 * (int)sizeof(int);
+        MPI_Type_contiguous(2, MPI_INT, &types[i]);
+        MPI_Type_commit(&types[i]);
+        send[2 * i] = send[2 * i + 1] = rank * size + i;
+    }
+    MPI_Op_create(larger, 1, &op);
+    MPI_Allreduce_init(&rank, &most, 1, MPI_INT, op, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+    MPI_Alltoallw_init(send, ones, offsets, types, got, ones, offsets, types, MPI_COMM_WORLD,
+                       MPI_INFO_NULL, &requests[1]);
+    MPI_Op_free(&op);
+    for (int i = 0; i < size; i++)
+        MPI_Type_free(&types[i]);
+    for (int round = 0; round < 2; round++) {
+        memset(got, 0xff, n * 2 * sizeof(int));
+        MPI_Startall(2, requests);
+        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        CHECK(most == size - 1);
+        for (int i = 0; i < size; i++)
+            CHECK(got[2 * i] == i * size + rank && got[2 * i + 1] == i * size + rank);
+    }
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+    free(send);
+    free(got);
+    free(ones);
+    free(offsets);
+    free(types);
+}
+
 void persistent(void)
 {
     int in[8], out[8], *all = memory((size_t)size * sizeof(int)), *each;

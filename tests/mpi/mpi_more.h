@@ -17,6 +17,7 @@ void small_ones(void);
 /* more_requests.c */
 void general(void);
 void persistent(void);
+void persistent_names(void);
 /* more_graphs.c */
 void graphs(void);
 void of_groups(void);

@@ -20,6 +20,7 @@ int main(int argc, char **argv)
     graphs();
     of_groups();
     persistent();
+    persistent_names();
     intercommunicators();
     MPI_Finalize();
     return 0;
