@@ -50,31 +50,26 @@ static bool reaches(int factor, int times, int left)
     return product >= left;
 }
 
-/* The divisors of a number, ascending: the smaller half is kept. */
-struct divisors {
-    int of, half, smaller[800]; /* no int has more */
+/* A number is cut into n factors: its divisors, ascending; the cut at hand, and the best so far. */
+struct cuts {
+    int divisors[1600], count; /* no int has more */
+    int n, *now, *best, apart; /* apart: the largest and the smallest of the best */
 };
 
-static int divisor(const struct divisors *d, int i)
+/* Goes through all cuts of what is left, each with the largest factor first, but for worse ones. */
+static void cut(struct cuts *c, int left, int at)
 {
-    return i < d->half ? d->smaller[i] : d->of / d->smaller[2 * d->half - 1 - i];
-}
+    int *const now = c->now, last = c->n - 1;
 
-/* Cuts `left` into n factors within the bounds, the largest first. False: it cannot be. */
-static bool cut(int left, int n, int least, int most, const struct divisors *divisors,
-                int factors[])
-{
-    if (n == 0)
-        return left == 1;
-    for (int i = 0; i < 2 * divisors->half && divisor(divisors, i) <= most; i++) {
-        const int factor = divisor(divisors, i);
-        if (factor >= least && left % factor == 0 && reaches(factor, n, left) &&
-            cut(left / factor, n - 1, least, factor, divisors, factors + 1)) {
-            factors[0] = factor;
-            return true;
-        }
+    for (int i = 0; at <= last && i < c->count && (at == 0 || c->divisors[i] <= now[at - 1]); i++) {
+        const int factor = now[at] = c->divisors[i];
+        if (left % factor == 0 && now[0] - factor <= c->apart && reaches(factor, c->n - at, left))
+            cut(c, left / factor, at + 1);
     }
-    return false;
+    if (at > last && left == 1 && (now[0] - now[last] < c->apart || now[last] > c->best[last])) {
+        c->apart = now[0] - now[last];
+        memcpy(c->best, now, (size_t)c->n * sizeof(*now));
+    }
 }
 
 /*
@@ -83,26 +78,19 @@ static bool cut(int left, int n, int least, int most, const struct divisors *div
  */
 static void divide(int left, int ndims, int dims[], int zeros)
 {
-    struct divisors divisors = {.of = left};
-    int factors[zeros], apart = left;
+    int now[zeros], best[zeros];
+    struct cuts c = {.n = zeros, .now = now, .best = best, .apart = left};
 
     for (int i = 1; i <= left / i; i++)
         if (left % i == 0)
-            divisors.smaller[divisors.half++] = i;
-    for (int i = 0; i < 2 * divisors.half && apart > 0; i++) {
-        const int most = divisor(&divisors, i);
-        for (int gap = apart;
-             gap >= 0 && cut(left / most, zeros - 1, most - gap, most, &divisors, factors + 1);
-             gap = apart - 1) {
-            factors[0] = most;
-            apart = most - factors[zeros - 1];
-        }
-        if (most > apart && reaches(most - apart, zeros - 1, left / most + 1))
-            break; /* the smallest would be too large */
-    }
+            c.divisors[c.count++] = i;
+    for (int i = c.count - 1; i >= 0; i--) /* the other half */
+        if (left / c.divisors[i] != c.divisors[c.count - 1])
+            c.divisors[c.count++] = left / c.divisors[i];
+    cut(&c, left, 0);
     for (int i = 0, at = 0; i < ndims; i++)
         if (dims[i] == 0)
-            dims[i] = factors[at++];
+            dims[i] = best[at++];
 }
 
 API(Dims_create, (int nodes, int ndims, int dims[]))
