@@ -105,14 +105,19 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
     return weftmpi_memory_in(row->at);
 }
 
-/* This member's own piece: from its buffer, or in its place, NULL if it is not here. Its bytes. */
-static int own_in(struct weftmpi_request *request, const struct weftmpi_side *send,
-                  const struct weftmpi_elements *place, void **row, size_t *bytes)
+/*
+ * This member's own piece of the row: in its buffer, or in its place, NULL if that is not here.
+ * FILL: it arrives; in its place it is there already (NULL). Its bytes.
+ */
+static int own_in(struct weftmpi_request *request, const struct weftmpi_side *side,
+                  const struct weftmpi_elements *place, enum weftmpi_row how, void **row,
+                  size_t *bytes)
 {
     struct weftmpi_elements piece;
 
-    if (send->base != MPI_IN_PLACE) {
-        TRY(weftmpi_elements_in(send->base, send->count, send->handle, &piece));
+    *row = NULL;
+    if (side->base != MPI_IN_PLACE) {
+        TRY(weftmpi_elements_in(side->base, side->count, side->handle, &piece));
         if (place != NULL)
             TRY(weftmpi_check_own(weftmpi_begin_of(&piece), piece.bytes, weftmpi_begin_of(place),
                                   place->bytes));
@@ -122,7 +127,9 @@ static int own_in(struct weftmpi_request *request, const struct weftmpi_side *se
         return weftmpi_fail(MPI_ERR_BUFFER, "MPI_IN_PLACE is for the root");
     }
     *bytes = piece.bytes;
-    return weftmpi_row(request, &piece, WEFTMPI_TAKE, row);
+    return side->base == MPI_IN_PLACE && how == WEFTMPI_FILL
+               ? MPI_SUCCESS
+               : weftmpi_row(request, &piece, how, row);
 }
 
 /* ---- gather and scatter ---------------------------------------------------------------------- */
@@ -137,7 +144,7 @@ static int gather(struct weftmpi_request *request, const struct weftmpi_given *g
     TRY(weftmpi_check_root(request, given->root));
     if (here)
         TRY(row_of(request, &given->receive, WEFTMPI_FILL, &row));
-    TRY(own_in(request, &given->send, here ? &row.own : NULL, &from, &bytes));
+    TRY(own_in(request, &given->send, here ? &row.own : NULL, WEFTMPI_TAKE, &from, &bytes));
     return given->receive.unlike
                ? TEAM(gather_sizes, given->root, from, bytes, row.at, row.sizes, row.offsets)
                : TEAM(gather, given->root, from, bytes, row.at);
@@ -147,26 +154,17 @@ static int scatter(struct weftmpi_request *request, const struct weftmpi_given *
 {
     const int root = given->root;
     const bool here = request->comm->rank == root;
-    struct weftmpi_elements piece;
     struct row row = {.at = NULL};
-    void *into = NULL;
+    void *into;
+    size_t bytes;
 
     TRY(weftmpi_check_root(request, root));
-    if (here) {
+    if (here)
         TRY(row_of(request, &given->send, WEFTMPI_TAKE, &row));
-        piece = row.own;
-    }
-    if (!here || given->receive.base != MPI_IN_PLACE) {
-        const struct weftmpi_side *side = &given->receive;
-        TRY(weftmpi_elements_in(side->base, side->count, side->handle, &piece));
-        if (here)
-            TRY(weftmpi_check_own(weftmpi_begin_of(&row.own), row.own.bytes,
-                                  weftmpi_begin_of(&piece), piece.bytes));
-        TRY(weftmpi_row(request, &piece, WEFTMPI_FILL, &into));
-    }
+    TRY(own_in(request, &given->receive, here ? &row.own : NULL, WEFTMPI_FILL, &into, &bytes));
     return given->send.unlike
-               ? TEAM(scatter_sizes, root, row.at, row.sizes, row.offsets, into, piece.bytes)
-               : TEAM(scatter, root, row.at, into, piece.bytes);
+               ? TEAM(scatter_sizes, root, row.at, row.sizes, row.offsets, into, bytes)
+               : TEAM(scatter, root, row.at, into, bytes);
 }
 
 static int allgather(struct weftmpi_request *request, const struct weftmpi_given *given)
@@ -176,7 +174,7 @@ static int allgather(struct weftmpi_request *request, const struct weftmpi_given
     size_t bytes;
 
     TRY(row_of(request, &given->receive, WEFTMPI_FILL, &row));
-    TRY(own_in(request, &given->send, &row.own, &from, &bytes));
+    TRY(own_in(request, &given->send, &row.own, WEFTMPI_TAKE, &from, &bytes));
     return given->receive.unlike ? TEAM(allgather_sizes, from, row.at, row.sizes, row.offsets)
                                  : TEAM(allgather, from, bytes, row.at);
 }

@@ -99,12 +99,13 @@ int weftmpi_reduce_between(struct weftmpi_request *request, const struct weftmpi
 #define TEAM(name, ...)                                                                            \
     weftmpi_failed(weft_team_##name(request->comm->team, __VA_ARGS__, COLLECTIVE_OF(request)))
 
-/* What a member gives and what it gets of itself: as many bytes, and not in one place. */
-static inline int weftmpi_check_own(const void *from, size_t given, const void *into, size_t got)
+/* What a member sends itself, in both buffers: as many bytes, and not one place. */
+static inline int weftmpi_check_own(const void *sent, size_t bytes, const void *got, size_t other)
 {
-    TRY(HOLDS(given == got, MPI_ERR_COUNT, "%zu bytes for this process itself, and %zu from it",
-              given, got));
-    return HOLDS(from != into || given == 0, MPI_ERR_BUFFER,
+    TRY(HOLDS(bytes == other, MPI_ERR_COUNT,
+              "a process sends itself a piece of %zu bytes in one buffer, %zu in the other", bytes,
+              other));
+    return HOLDS(sent != got || bytes == 0, MPI_ERR_BUFFER,
                  "one buffer to send and to receive: MPI_IN_PLACE says that");
 }
 

@@ -13,26 +13,16 @@ int weftmpi_no_peer(struct weftmpi_comm *comm, int peer, int tag, bool any)
     return MPI_SUCCESS;
 }
 
-/* A request says what is to be begun. */
-static void fill(struct weftmpi_request *request, enum weftmpi_way way, struct weftmpi_comm *comm,
-                 const struct weftmpi_elements *elements, int peer, int tag)
-{
-    weftmpi_request_open(request, way, comm);
-    request->elements = *elements;
-    request->peer = peer;
-    request->tag = tag;
-}
-
-/* The same of a call's arguments, which are checked. */
+/* A request says what is to be begun: a call's arguments, which are checked. */
 static int open(struct weftmpi_request *request, enum weftmpi_way way, const void *buffer,
                 MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm handle)
 {
-    struct weftmpi_elements elements;
-
     COMM_OF(comm, handle);
-    TRY(weftmpi_elements_in(buffer, count, type, &elements));
+    TRY(weftmpi_elements_in(buffer, count, type, &request->elements));
     TRY(weftmpi_check_peer(comm, peer, tag, way == WEFTMPI_RECEIVE));
-    fill(request, way, comm, &elements, peer, tag);
+    weftmpi_request_open(request, way, comm);
+    request->peer = peer;
+    request->tag = tag;
     return MPI_SUCCESS;
 }
 
@@ -167,13 +157,11 @@ int weftmpi_point_begin(struct weftmpi_request *request)
 #define FROM(N) void *buffer, N count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 
 /* A blocking call. What is in a row has no request, unless something is to be driven meanwhile. */
-static int run_request(enum weftmpi_way way, struct weftmpi_comm *comm,
-                       const struct weftmpi_elements *elements, int peer, int tag,
-                       MPI_Status *status)
+static int run_request(enum weftmpi_way way, TO(MPI_Count), MPI_Status *status)
 {
     struct weftmpi_request local, *const request = weftmpi_request_clear(&local);
 
-    fill(request, way, comm, elements, peer, tag);
+    TRY(open(request, way, GIVEN));
     return weftmpi_request_wait(request, weftmpi_point_begin(request), status);
 }
 static inline __attribute__((always_inline)) int run(enum weftmpi_way way, TO(MPI_Count),
@@ -187,7 +175,7 @@ static inline __attribute__((always_inline)) int run(enum weftmpi_way way, TO(MP
     TRY(weftmpi_check_peer(in, peer, tag, way == WEFTMPI_RECEIVE));
     if (peer == MPI_PROC_NULL || way == WEFTMPI_SEND_BUFFERED || !weftmpi_is_row(&e) ||
         !weftmpi_waits_alone())
-        return run_request(way, in, &e, peer, tag, status);
+        return run_request(way, GIVEN, status);
     void *const row = weftmpi_begin_of(&e);
     const int other = other_of(in, peer);
     if (way == WEFTMPI_SEND)
@@ -206,14 +194,12 @@ static inline __attribute__((always_inline)) int run(enum weftmpi_way way, TO(MP
  * A call that gives the program a request. What is in a row is begun first, and has one only if it
  * is not complete then.
  */
-static int start_request(enum weftmpi_way way, struct weftmpi_comm *comm,
-                         const struct weftmpi_elements *elements, int peer, int tag,
-                         MPI_Request *handle)
+static int start_request(enum weftmpi_way way, TO(MPI_Count), MPI_Request *handle)
 {
     struct weftmpi_request *const request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
 
     TRY(weftmpi_memory_in(request));
-    fill(request, way, comm, elements, peer, tag);
+    TRY(open(request, way, GIVEN));
     return weftmpi_request_keep(request, weftmpi_point_begin(request), handle);
 }
 static inline __attribute__((always_inline)) int start(enum weftmpi_way way, TO(MPI_Count),
@@ -228,7 +214,7 @@ static inline __attribute__((always_inline)) int start(enum weftmpi_way way, TO(
     TRY(weftmpi_elements_in(buffer, count, type, &e));
     TRY(weftmpi_check_peer(in, peer, tag, way == WEFTMPI_RECEIVE));
     if (peer == MPI_PROC_NULL || way == WEFTMPI_SEND_BUFFERED || !weftmpi_is_row(&e))
-        return start_request(way, in, &e, peer, tag, handle);
+        return start_request(way, GIVEN, handle);
     TRY(weftmpi_failed(post(way, in, weftmpi_begin_of(&e), e.bytes, peer, tag, &op)));
     if (op.generation == 0) {
         *handle = WEFTMPI_REQUEST_DONE;

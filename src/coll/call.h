@@ -78,53 +78,36 @@ WEFT_COLD void weft_coll_fail(weft_self *self, uint32_t what, weft_status status
     weft_fail_in(self, status, weft_coll_name(what), text, a, b, c, d);
 }
 
-/* Two ranks make different calls: "... of WEFT_COMM_WORLD: rank 2 has `field` a, rank 3 has `field`
- * b". */
-WEFT_COLD void weft_coll_fail_field(weft_self *self, const struct weft_coll *c, const char *field,
-                                    int64_t mine, int32_t rank, int64_t theirs)
-{
-    weft_log_arg args[8];
-    args[0] = weft_name(weft_coll_name(c->call.what));
-    args[1] = weft_value(c->comm, WEFT_LOG_COMM);
-    args[2] = weft_number(c->me);
-    args[3] = weft_name(field);
-    args[4] = weft_number(mine);
-    args[5] = weft_number(rank);
-    args[6] = weft_name(field);
-    args[7] = weft_number(theirs);
-    weft_fail(self, WEFT_ERR_MISMATCH, "%s on %s: rank %d has %s %lld, rank %d has %s %lld", 8,
-              args);
-}
-
-WEFT_COLD void weft_coll_fail_call(weft_self *self, const struct weft_coll *c, int32_t rank,
-                                   const char *other)
-{
-    weft_log_arg args[5];
-    args[0] = weft_name(weft_coll_name(c->call.what));
-    args[1] = weft_value(c->comm, WEFT_LOG_COMM);
-    args[2] = weft_number(c->me);
-    args[3] = weft_name(other);
-    args[4] = weft_number(rank);
-    weft_fail(self, WEFT_ERR_MISMATCH, "%s on %s by rank %d meets %s by rank %d", 5, args);
-}
-
-/* Says the first thing in which they differ. */
+/* Two ranks make different calls: says the first thing in which they differ. */
 WEFT_COLD void weft_coll_differ(weft_self *self, const struct weft_coll *c, int32_t rank,
                                 const struct weft_coll_call *other)
 {
     const struct weft_coll_call *const mine = &c->call;
+    const char *const met = other->barriers != mine->barriers ? "a barrier"
+                            : other->what != mine->what       ? weft_coll_name(other->what)
+                                                              : NULL;
+    const char *field = "count";
+    int64_t values[2] = {(int64_t)mine->count, (int64_t)other->count};
+    weft_log_arg args[8];
 
-    if (other->barriers != mine->barriers)
-        weft_coll_fail_call(self, c, rank, "a barrier");
-    if (other->what != mine->what)
-        weft_coll_fail_call(self, c, rank, weft_coll_name(other->what));
     if (other->root != mine->root)
-        weft_coll_fail_field(self, c, "root", mine->root, rank, other->root);
-    if (other->type != mine->type)
-        weft_coll_fail_field(self, c, "type", mine->type, rank, other->type);
-    if (other->operation != mine->operation)
-        weft_coll_fail_field(self, c, "operation", mine->operation, rank, other->operation);
-    weft_coll_fail_field(self, c, "count", (int64_t)mine->count, rank, (int64_t)other->count);
+        field = "root", values[0] = mine->root, values[1] = other->root;
+    else if (other->type != mine->type)
+        field = "type", values[0] = mine->type, values[1] = other->type;
+    else if (other->operation != mine->operation)
+        field = "operation", values[0] = mine->operation, values[1] = other->operation;
+    args[0] = weft_name(weft_coll_name(mine->what));
+    args[1] = weft_value(c->comm, WEFT_LOG_COMM);
+    args[2] = weft_number(c->me);
+    args[3] = weft_name(met != NULL ? met : field);
+    args[4] = weft_number(met != NULL ? rank : values[0]);
+    args[5] = weft_number(rank);
+    args[6] = weft_name(field);
+    args[7] = weft_number(values[1]);
+    if (met != NULL)
+        weft_fail(self, WEFT_ERR_MISMATCH, "%s on %s by rank %d meets %s by rank %d", 5, args);
+    weft_fail(self, WEFT_ERR_MISMATCH, "%s on %s: rank %d has %s %lld, rank %d has %s %lld", 8,
+              args);
 }
 
 /* a / b; a GPU takes some hundred instructions for it, and some twenty where both are small. */

@@ -55,29 +55,29 @@ static bool has_root(enum weft_team_kind kind)
 /* Both calls, of this member and of another. */
 static weft_status differ(const weft_team *team, int mine, int from, int theirs)
 {
-    const char *name = weft_team_name(team, mine);
+    char call[256];
 
+    weft_team_words(team, mine, call, sizeof(call));
     if (call_of(mine) != call_of(theirs))
-        weft_job_fail(team->job, WEFT_ERR_MISMATCH, "%s %u on %s in process %d, %s in process %d",
-                      name, number_of(mine), team->name, team->me, weft_team_name(team, theirs),
-                      from);
+        weft_job_fail(team->job, WEFT_ERR_MISMATCH, "%s in process %d, %s in process %d", call,
+                      team->me, weft_team_name(team, theirs), from);
     else if (number_of(mine) != number_of(theirs))
         weft_job_fail(team->job, WEFT_ERR_MISMATCH,
-                      "%s %u on %s in process %d, %s %u in process %d: earlier calls differ", name,
-                      number_of(mine), team->name, team->me, name, number_of(theirs), from);
+                      "%s in process %d, %s %u in process %d: earlier calls differ", call, team->me,
+                      weft_team_name(team, theirs), number_of(theirs), from);
     else if (mine == theirs || kind_of(mine) != kind_of(theirs))
         weft_job_fail(team->job, WEFT_ERR_MISMATCH,
-                      "%s %u on %s: of process %d and process %d one waits for few bytes in the "
-                      "call, and one does not",
-                      name, number_of(mine), team->name, team->me, from);
+                      "%s: of process %d and process %d one waits for few bytes in the call, and "
+                      "one does not",
+                      call, team->me, from);
     else if (has_root(kind_of(mine)))
         weft_job_fail(team->job, WEFT_ERR_MISMATCH,
-                      "%s %u on %s: root %d in process %d, root %d in process %d", name,
-                      number_of(mine), team->name, mine & 0xffff, team->me, theirs & 0xffff, from);
+                      "%s: root %d in process %d, root %d in process %d", call, mine & 0xffff,
+                      team->me, theirs & 0xffff, from);
     else
         weft_job_fail(team->job, WEFT_ERR_MISMATCH,
-                      "%s %u on %s: the types or operations of process %d and process %d differ",
-                      name, number_of(mine), team->name, team->me, from);
+                      "%s: the types or operations of process %d and process %d differ", call,
+                      team->me, from);
     return WEFT_ERR_MISMATCH;
 }
 
