@@ -189,7 +189,7 @@ static int get(enum weftmpi_kind kind, struct weftmpi_object *object, int keyval
         const void *const there = kind == WEFTMPI_WIN    ? of_window(object, keyval)
                                   : kind == WEFTMPI_COMM ? of_world(keyval)
                                                          : NULL;
-        *flag = there != NULL || keyval == MPI_WIN_BASE; /* which may be NULL */
+        *flag = there != NULL || (kind == WEFTMPI_WIN && keyval == MPI_WIN_BASE); /* may be NULL */
         if (*flag)
             *(const void **)value = there;
         return MPI_SUCCESS;

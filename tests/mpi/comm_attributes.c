@@ -33,6 +33,8 @@ void attributes(void)
     char text[8];
     MPI_Comm copy;
 
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_WIN_BASE, &number, &flag); /* of windows */
+    CHECK(!flag);
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &number, &flag);
     CHECK(flag && *number >= 32767);
     MPI_Comm_create_keyval(copy_attribute, delete_attribute, &key, &copies);
