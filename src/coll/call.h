@@ -213,17 +213,12 @@ WEFT_INLINE void weft_coll_push(weft_self *self, unsigned char *to, const unsign
 
 /* ---- what all ranks see of a call ---------------------------------------------------------- */
 
-WEFT_INLINE uint32_t weft_coll_barriers(const weft_self *self, const struct weft_coll *c)
-{
-    return self->barriers[weft_handle_index(c->comm)];
-}
-
 /* Writes this rank's cell, with a small source if there is one, and meets the others. */
 WEFT_INLINE void weft_coll_publish(weft_self *self, struct weft_coll *c, const unsigned char *data,
                                    size_t bytes)
 {
     weft_join(self); /* the source is there, and nobody reads what follows */
-    c->call.barriers = weft_coll_barriers(self, c);
+    c->call.barriers = self->barriers[weft_handle_index(c->comm)];
     c->cell_at = weft_coll_cell_at(self, c, c->call.barriers);
     struct weft_coll_cell *const cell = weft_coll_next(self, c, c->call.barriers);
 

@@ -57,15 +57,6 @@ WEFT_COLD const unsigned char *weft_coll_at(const weft_self *self, const struct 
     }
 }
 
-/* Where the i-th gets its own; NULL: it is elsewhere. */
-WEFT_INLINE unsigned char *weft_coll_each(const weft_self *self, const struct weft_coll *c,
-                                          const struct weft_coll_from *from, int32_t i)
-{
-    return weft_coll_is_here(self, c, i)
-               ? weft_coll_place(&weft_coll_cell_of_rank(self, c, i)->target) + from->offset
-               : NULL;
-}
-
 /* Ranks that are put together at once; what came of them; whose places are found beforehand. */
 enum { WEFT_COLL_GROUP = 16, WEFT_COLL_TILE = 256, WEFT_COLL_PLACES = 512 };
 /* Elements of a thread at once; whether the code for sums is for more ranks than places, too. */

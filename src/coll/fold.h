@@ -176,8 +176,9 @@ WEFT_COLD void weft_coll_fold_scan(weft_self *self, const struct weft_coll *c,
                                 : weft_coll_put_any(all[k], next, c->call.type, c->call.operation);
             }
             if (from->each && weft_coll_is_here(self, c, i))
-                weft_coll_store(weft_coll_each(self, c, from, i), all, at, count, c->size,
-                                i == c->me);
+                weft_coll_store(weft_coll_place(&weft_coll_cell_of_rank(self, c, i)->target) +
+                                    from->offset,
+                                all, at, count, c->size, i == c->me);
         }
         if (!from->each)
             weft_coll_store(to, all, at, count, c->size, true);
