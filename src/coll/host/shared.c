@@ -148,12 +148,6 @@ void weft_shared_leave(weft_team *team)
     team->parts = NULL;
 }
 
-void weft_shared_close(struct weft_teams *teams)
-{
-    for (int i = 0; i < WEFT_MSG_ROWS; i++)
-        free(teams->parts[i]);
-}
-
 /* ---- looking --------------------------------------------------------------------------------- */
 
 /* A step that a call waits for, from `member` on. */

@@ -50,8 +50,6 @@ bool weft_shared_call(weft_team *team, const struct weft_shared *what, weft_stat
 weft_status weft_shared_differ(weft_team *team);
 /* The team reads no parts any more. Teams locked. */
 void weft_shared_leave(weft_team *team);
-/* The rows of teams that were closed, or all: nothing runs any more. */
-void weft_shared_close(struct weft_teams *teams);
 
 /* ---- shared.c, for shared_call.c ------------------------------------------------------------- */
 

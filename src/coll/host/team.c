@@ -57,7 +57,8 @@ static void teams_close(struct weft_job *job)
         weft_plan_drop(teams->active);
     while (!LIST_EMPTY(&teams->open))
         free_team(LIST_FIRST(&teams->open));
-    weft_shared_close(teams);
+    for (int i = 0; i < WEFT_MSG_ROWS; i++)
+        free(teams->parts[i]);
     free(teams);
     job->teams = NULL;
 }
