@@ -62,8 +62,9 @@ typedef struct weft_message_op {
 
 /*
  * Sends. Blocking. Returns when the buffer may be reused: at once if the message is small and the
- * receiver has room, otherwise when it is received. Errors: COMM, RANK, TAG, ARGUMENT (NULL,
- * another device's memory), MEMORY.
+ * receiver has room, otherwise when it is received. Out of device memory that the receiver maps,
+ * more than 40 bytes are not small. Errors: COMM, RANK, TAG, ARGUMENT (NULL, another device's
+ * memory), MEMORY.
  */
 WEFT_API weft_status weft_host_send(weft_job *job, weft_comm comm, int to, int tag,
                                     const void *source, size_t bytes);

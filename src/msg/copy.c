@@ -101,61 +101,52 @@ static bool by_block(struct weft_messages *m, struct weft_errand *errand, size_t
     return status != WEFT_ERR_UNSUPPORTED && checked(m, status == WEFT_OK, "service block", bytes);
 }
 
-static struct weft_errand copying(void *target, const void *source, size_t bytes)
+/* kind: FETCH or STORE, between the device and a part of the stage. A few bytes go in the errand
+ * itself, which saves the block a way over the bus. False: it did nothing. */
+static bool staged_by_block(struct weft_messages *m, enum weft_errand_kind kind, const void *device,
+                            unsigned char *stage, size_t bytes)
 {
-    return (struct weft_errand){.kind = WEFT_ERRAND_COPY,
-                                .address = (uint64_t)(uintptr_t)target,
-                                .data = {(uint64_t)(uintptr_t)source, bytes}};
-}
+    const uint64_t there = (uint64_t)(uintptr_t)device, here = (uint64_t)(uintptr_t)stage;
+    const bool fetches = kind == WEFT_ERRAND_FETCH, few = bytes <= WEFT_ERRAND_BYTES;
+    struct weft_errand errand = {.kind = WEFT_ERRAND_COPY,
+                                 .address = fetches ? here : there,
+                                 .data = {fetches ? there : here, bytes}};
 
-/* A few bytes go in the errand itself, which saves the block a way over the bus. */
-static bool fetch_by_block(struct weft_messages *m, void *stage, const void *device, size_t bytes)
-{
-    struct weft_errand errand = copying(stage, device, bytes);
-    const bool few = bytes <= WEFT_ERRAND_BYTES;
-
-    if (few)
-        errand = (struct weft_errand){.kind = WEFT_ERRAND_FETCH,
-                                      .bytes = (uint8_t)bytes,
-                                      .address = (uint64_t)(uintptr_t)device};
+    if (!suits_block(m, device, bytes))
+        return false;
+    if (few) {
+        errand =
+            (struct weft_errand){.kind = (uint8_t)kind, .bytes = (uint8_t)bytes, .address = there};
+        memcpy(errand.data, stage, bytes);
+    }
     if (!by_block(m, &errand, bytes))
         return false;
-    if (few)
+    if (few && fetches)
         memcpy(stage, errand.data, bytes);
     return true;
 }
 
-static bool deliver_by_block(struct weft_messages *m, void *device, const void *host, size_t bytes)
+bool weft_msg_fetch(struct weft_messages *m, unsigned char *stage, const void *device, size_t bytes)
 {
-    unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
-    struct weft_errand errand = copying(device, stage, bytes);
-
-    if (bytes <= WEFT_ERRAND_BYTES) {
-        errand.kind = WEFT_ERRAND_STORE;
-        errand.bytes = (uint8_t)bytes;
-        weft_read_shared(errand.data, host, bytes);
-    } else {
-        weft_read_shared(stage, host, bytes);
-    }
-    return by_block(m, &errand, bytes);
-}
-
-bool weft_msg_fetch(struct weft_messages *m, void *stage, const void *device, size_t bytes)
-{
-    return (suits_block(m, device, bytes) && fetch_by_block(m, stage, device, bytes)) ||
+    return staged_by_block(m, WEFT_ERRAND_FETCH, device, stage, bytes) ||
            by_engine(m, stage, device, bytes);
 }
 
 bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, size_t bytes)
 {
-    return (suits_block(m, device, bytes) && deliver_by_block(m, device, host, bytes)) ||
-           by_engine(m, device, host, bytes);
+    unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
+
+    weft_read_shared(stage, host, bytes);
+    return staged_by_block(m, WEFT_ERRAND_STORE, device, stage, bytes) ||
+           by_engine(m, device, stage, bytes);
 }
 
 /* Within the device, or between two: both addresses are for words of 8 bytes. */
 static bool copied_by_block(struct weft_messages *m, void *target, const void *source, size_t bytes)
 {
-    struct weft_errand errand = copying(target, source, bytes);
+    struct weft_errand errand = {.kind = WEFT_ERRAND_COPY,
+                                 .address = (uint64_t)(uintptr_t)target,
+                                 .data = {(uint64_t)(uintptr_t)source, bytes}};
 
     return suits_block(m, target, bytes) && suits_block(m, source, bytes) &&
            by_block(m, &errand, bytes);
@@ -203,7 +194,18 @@ static bool copy_on(struct weft_messages *m, const struct weft_transfer *transfe
 bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
                           size_t bytes)
 {
-    return copy_on(m, transfer, bytes, transfer->device);
+    unsigned char *const here = transfer->buffer + transfer->moved;
+    unsigned char *const there = transfer->mapped + transfer->moved;
+    unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
+
+    if (transfer->device || bytes >= WEFT_MSG_HOLD)
+        return copy_on(m, transfer, bytes, transfer->device);
+    if (transfer->sends)
+        return weft_msg_deliver(m, there, here, bytes);
+    if (!weft_msg_fetch(m, stage, there, bytes))
+        return false;
+    memcpy(here, stage, bytes);
+    return true;
 }
 
 bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, size_t bytes)

@@ -20,10 +20,10 @@ enum {
     WEFT_MSG_STAGE = 1 << 19
 };
 
-/* Most bytes that the service block copies, and that go at once out of memory that the receiver
- * maps: with more the copy engine is quicker (H100). */
+/* Most bytes that the service block copies: with more the copy engine is quicker (H100). */
 enum { WEFT_MSG_BLOCK = 1024 };
-/* Least bytes of the program's memory that are worth being registered. */
+/* Least bytes of the program's memory that are worth being registered. Fewer go through the stage:
+ * the block reaches no memory of the program's, and the copy engine is slow there. */
 enum { WEFT_MSG_HOLD = 32768 };
 
 static inline unsigned char *weft_msg_stage(const struct weft_messages *m, int part)
@@ -60,9 +60,10 @@ static inline weft_status weft_msg_place(struct weft_msg_call *call, const void 
 
 /*
  * Blocking, while a kernel runs or not. Lock held. False: the device failed, and so does the job.
- * stage: a part of it.
+ * stage: a part of it. host: any memory, for which one part has room.
  */
-bool weft_msg_fetch(struct weft_messages *m, void *stage, const void *device, size_t bytes);
+bool weft_msg_fetch(struct weft_messages *m, unsigned char *stage, const void *device,
+                    size_t bytes);
 bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, size_t bytes);
 /* Begins to deliver bytes of a part of the stage; another part may be filled meanwhile. */
 bool weft_msg_deliver_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes);

@@ -354,8 +354,9 @@ static void take_bytes(struct weft_messages *m, struct weft_transfer *transfer,
         return;
     m->gathered += count;
     if (last || m->gathered + UINT16_MAX > WEFT_MSG_STAGE) {
-        weft_msg_deliver(m, transfer->buffer + transfer->moved + count - m->gathered,
-                         weft_msg_stage(m, WEFT_MSG_STAGE_GATHER), m->gathered);
+        if (weft_msg_deliver_begin(m, transfer->buffer + transfer->moved + count - m->gathered,
+                                   weft_msg_stage(m, WEFT_MSG_STAGE_GATHER), m->gathered))
+            weft_msg_delivered(m);
         m->gathered = 0;
     }
     if (last)

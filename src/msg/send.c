@@ -1,6 +1,8 @@
 /* msg/send.c - sends. The program's threads, under the lock of messages. */
 #include "msg/copy.h"
 
+#include "abi/errand.h"
+
 #include <math.h>
 
 /* What is sent. */
@@ -14,7 +16,7 @@ struct sending {
 
 /*
  * The bytes of device memory, in host memory. NULL: the device failed, or its receiver, which maps
- * the memory, had better copy them itself.
+ * the memory, had better copy them itself: by one errand, where fetching and storing them are two.
  */
 static const void *fetched(const struct weft_msg_call *call, const void *source, size_t bytes)
 {
@@ -22,7 +24,7 @@ static const void *fetched(const struct weft_msg_call *call, const void *source,
     const struct weft_process *to = &job->processes[call->process];
     unsigned char *const stage = weft_msg_stage(call->m, WEFT_MSG_STAGE_EAGER);
 
-    if (bytes > WEFT_MSG_BLOCK && to->mapped &&
+    if (bytes > WEFT_ERRAND_BYTES && to->mapped &&
         to->kind == job->processes[job->numbers.process].kind &&
         weft_memory_offer(job, source, bytes) != 0)
         return NULL;
