@@ -53,32 +53,15 @@ static bool checked(struct weft_messages *m, bool good, const char *what, size_t
     return good;
 }
 
-static bool begin(struct weft_messages *m, void *target, const void *source, size_t bytes)
-{
-    const struct weft_job *job = m->job;
-
-    return checked(
-        m,
-        job->device_ops->copy(job->device, WEFT_STREAM_MESSAGES, target, source, bytes) == WEFT_OK,
-        "copy engine", bytes);
-}
-
-bool weft_msg_delivered(struct weft_messages *m)
-{
-    const struct weft_job *job = m->job;
-
-    return checked(m, job->device_ops->wait(job->device, WEFT_STREAM_MESSAGES) == WEFT_OK,
-                   "copy engine", 0);
-}
-
-bool weft_msg_deliver_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes)
-{
-    return weft_msg_delivered(m) && begin(m, device, stage, bytes);
-}
-
 static bool by_engine(struct weft_messages *m, void *target, const void *source, size_t bytes)
 {
-    return begin(m, target, source, bytes) && weft_msg_delivered(m);
+    const struct weft_device_ops *const ops = m->job->device_ops;
+    struct weft_device *const device = m->job->device;
+
+    return checked(m,
+                   ops->copy(device, WEFT_STREAM_MESSAGES, target, source, bytes) == WEFT_OK &&
+                       ops->wait(device, WEFT_STREAM_MESSAGES) == WEFT_OK,
+                   "copy engine", bytes);
 }
 
 /* ---- the service block ----------------------------------------------------------------------- */
@@ -132,13 +115,18 @@ bool weft_msg_fetch(struct weft_messages *m, unsigned char *stage, const void *d
            by_engine(m, stage, device, bytes);
 }
 
-bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, size_t bytes)
+bool weft_msg_deliver(struct weft_messages *m, void *device, unsigned char *stage, size_t bytes)
+{
+    return staged_by_block(m, WEFT_ERRAND_STORE, device, stage, bytes) ||
+           by_engine(m, device, stage, bytes);
+}
+
+bool weft_msg_deliver_host(struct weft_messages *m, void *device, const void *host, size_t bytes)
 {
     unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
 
     weft_read_shared(stage, host, bytes);
-    return staged_by_block(m, WEFT_ERRAND_STORE, device, stage, bytes) ||
-           by_engine(m, device, stage, bytes);
+    return weft_msg_deliver(m, device, stage, bytes);
 }
 
 /* Within the device, or between two: both addresses are for words of 8 bytes. */
@@ -201,7 +189,7 @@ bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *t
     if (transfer->device || bytes >= WEFT_MSG_HOLD)
         return copy_on(m, transfer, bytes, transfer->device);
     if (transfer->sends)
-        return weft_msg_deliver(m, there, here, bytes);
+        return weft_msg_deliver_host(m, there, here, bytes);
     if (!weft_msg_fetch(m, stage, there, bytes))
         return false;
     memcpy(here, stage, bytes);
@@ -236,12 +224,4 @@ weft_status weft_msg_open_copiers(struct weft_messages *m)
     return m->stage != NULL
                ? WEFT_OK
                : weft_err(WEFT_ERR_MEMORY, "no %zu bytes for messages of a device", bytes);
-}
-
-void weft_msg_close_copiers(struct weft_messages *m)
-{
-    if (m->stage !=
-        NULL) /* what was being delivered when the job failed, or was closed before its end */
-        m->job->device_ops->wait(m->job->device, WEFT_STREAM_MESSAGES);
-    weft_job_host_free(m->job, m->stage);
 }

@@ -12,11 +12,10 @@
 
 /* Host memory for what is on its way: parts, and the bytes of each. */
 enum {
-    WEFT_MSG_STAGE_EAGER,  /* messages that go at once, from the device */
+    WEFT_MSG_STAGE_EAGER,  /* what goes at once, to the device or from it */
     WEFT_MSG_STAGE_PIECES, /* the next pieces of a send */
     WEFT_MSG_STAGE_GATHER, /* pieces that came, until they are worth a copy */
-    WEFT_MSG_STAGE_READ,   /* two, in turn: what is read for the device */
-    WEFT_MSG_STAGES = 5,
+    WEFT_MSG_STAGES,
     WEFT_MSG_STAGE = 1 << 19
 };
 
@@ -59,16 +58,14 @@ static inline weft_status weft_msg_place(struct weft_msg_call *call, const void 
 }
 
 /*
- * Blocking, while a kernel runs or not. Lock held. False: the device failed, and so does the job.
- * stage: a part of it. host: any memory, for which one part has room.
+ * Between the device and a part of the stage. Blocking, while a kernel runs or not. Lock held.
+ * False: the device failed, and so does the job.
  */
 bool weft_msg_fetch(struct weft_messages *m, unsigned char *stage, const void *device,
                     size_t bytes);
-bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, size_t bytes);
-/* Begins to deliver bytes of a part of the stage; another part may be filled meanwhile. */
-bool weft_msg_deliver_begin(struct weft_messages *m, void *device, const void *stage, size_t bytes);
-/* Waits until all that was begun is delivered. */
-bool weft_msg_delivered(struct weft_messages *m);
+bool weft_msg_deliver(struct weft_messages *m, void *device, unsigned char *stage, size_t bytes);
+/* The same out of any memory of the host, of which a part has room for the bytes. */
+bool weft_msg_deliver_host(struct weft_messages *m, void *device, const void *host, size_t bytes);
 /* The next bytes of a receive, out of device memory that this process maps, into any memory; or of
  * a send into such memory. */
 bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
@@ -78,6 +75,5 @@ bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, si
 
 /* The memory for what is on its way, where there is a device to fetch from. Errors: MEMORY. */
 weft_status weft_msg_open_copiers(struct weft_messages *m);
-void weft_msg_close_copiers(struct weft_messages *m);
 
 #endif

@@ -111,8 +111,7 @@ struct weft_messages {
     uint32_t plans; /* how many */
     bool (*drive)(struct weft_job *job, bool task);
 
-    unsigned char *stage; /* copy.h: WEFT_MSG_STAGES parts */
-    int part; /* the part that is read into next; the other one may be on its way to the device */
+    unsigned char *stage;             /* copy.h: WEFT_MSG_STAGES parts */
     uint64_t gathers;                 /* the receive whose pieces are gathered in a part; 0: none */
     size_t gathered;                  /* bytes of it that are not delivered */
     uint64_t fetched;                 /* the send whose next bytes are in a part; 0: none */

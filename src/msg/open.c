@@ -265,7 +265,7 @@ static void msg_close(struct weft_job *job)
     while ((transfer = weft_transfer_next(&m->transfers, transfer)) != NULL)
         if (transfer->state == WEFT_TRANSFER_MATCHED)
             free(transfer->matched);
-    weft_msg_close_copiers(m);
+    weft_job_host_free(job, m->stage);
     weft_transfer_table_close(&m->transfers);
     weft_contexts_close(&m->contexts);
     if (m->box != NULL)

@@ -1,7 +1,8 @@
 /*
  * msg/rendezvous.c - messages that stay with their sender until they are received: the receiver
  * reads them out of the sender's memory, or has them put into its buffer (far.c), or grants the
- * sender to copy them there or to send them in pieces. Lock held.
+ * sender to copy them there or to send them in pieces. Between memory of a host and of a device who
+ * has the host's copies them, or pieces go. Lock held.
  */
 #include "msg/copy.h"
 
@@ -48,9 +49,7 @@ bool weft_msg_can_read(const struct weft_messages *m, int process, uint64_t addr
 /* The next bytes; 0: there are none, errno says why. */
 static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer, size_t bytes)
 {
-    unsigned char *const there = transfer->buffer + transfer->moved;
-    unsigned char *const target =
-        transfer->device ? weft_msg_stage(m, WEFT_MSG_STAGE_READ + m->part) : there;
+    unsigned char *const target = transfer->buffer + transfer->moved;
 
     if (transfer->mapped != NULL)
         return weft_msg_copy_mapped(m, transfer, bytes) ? bytes : 0;
@@ -62,11 +61,6 @@ static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer,
         weft_read_shared(target, source, bytes);
     else
         got = process_vm_readv(m->peers[transfer->peer].pid, &to, 1, &from, 1, 0);
-    if (got > 0 && transfer->device) {
-        if (!weft_msg_deliver_begin(m, there, target, (size_t)got))
-            return 0;
-        m->part ^= 1;
-    }
     return got > 0 ? (size_t)got : 0;
 }
 
@@ -114,8 +108,6 @@ static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
     const size_t got = left == 0 ? 0 : read_some(m, transfer, left < most ? left : most);
     transfer->moved += got;
     if (transfer->moved == transfer->room) {
-        if (transfer->device && transfer->mapped == NULL && !weft_msg_delivered(m))
-            return false;
         weft_msg_answer(m, transfer, transfer->sends ? WEFT_MAIL_COPIED : WEFT_MAIL_TAKEN);
         weft_msg_complete(m, transfer);
         return false;
@@ -123,19 +115,6 @@ static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
     if (got == 0)
         cannot_read(m, transfer, errno);
     return got != 0;
-}
-
-/* Whether its sender had better copy it: memory of a host, from which its device copies faster than
- * this process reads, into memory that they map each other. */
-static bool is_sent(const struct weft_messages *m, const struct weft_transfer *transfer)
-{
-    const struct weft_job *job = m->job;
-    const struct weft_process *from = &job->processes[transfer->peer];
-
-    return transfer->device && transfer->room >= WEFT_MSG_HOLD && from->mapped &&
-           transfer->peer != job->numbers.process &&
-           from->kind == job->processes[job->numbers.process].kind &&
-           weft_memory_offer(m->job, transfer->buffer, transfer->room) != 0;
 }
 
 void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer)
@@ -147,9 +126,8 @@ void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer)
     if (offered && m->stage != NULL) /* a process on a CPU copies no other's device memory */
         transfer->mapped =
             weft_memory_offered(m->job, transfer->peer, transfer->offer, transfer->room);
-    if ((offered
-             ? transfer->mapped == NULL
-             : !m->peers[transfer->peer].reads || transfer->offer == 0 || is_sent(m, transfer)) &&
+    if ((offered ? transfer->mapped == NULL
+                 : transfer->device || transfer->offer == 0 || !m->peers[transfer->peer].reads) &&
         transfer->room != 0) {
         granted(m, transfer);
         return;
@@ -339,7 +317,7 @@ static void take_bytes(struct weft_messages *m, struct weft_transfer *transfer,
     const bool last = transfer->moved + count == transfer->room;
 
     if (transfer->device && m->gathers != 0 && m->gathers != number) {
-        weft_msg_deliver(m, target, payload, count);
+        weft_msg_deliver_host(m, target, payload, count);
         return;
     }
     if (transfer->device) {
@@ -354,9 +332,8 @@ static void take_bytes(struct weft_messages *m, struct weft_transfer *transfer,
         return;
     m->gathered += count;
     if (last || m->gathered + UINT16_MAX > WEFT_MSG_STAGE) {
-        if (weft_msg_deliver_begin(m, transfer->buffer + transfer->moved + count - m->gathered,
-                                   weft_msg_stage(m, WEFT_MSG_STAGE_GATHER), m->gathered))
-            weft_msg_delivered(m);
+        weft_msg_deliver(m, transfer->buffer + transfer->moved + count - m->gathered,
+                         weft_msg_stage(m, WEFT_MSG_STAGE_GATHER), m->gathered);
         m->gathered = 0;
     }
     if (last)
