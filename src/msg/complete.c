@@ -124,7 +124,7 @@ weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *ca
 
 struct all {
     const weft_message_op *ops;
-    size_t count, at; /* those before `at` are complete */
+    size_t count, at; /* those before `at` are complete, or no operations to wait for */
 };
 
 static bool all_are_done(struct weft_messages *m, void *what)
@@ -134,50 +134,33 @@ static bool all_are_done(struct weft_messages *m, void *what)
     for (; all->at < all->count; all->at++) {
         const struct weft_transfer *transfer =
             weft_transfer_find(&m->transfers, weft_op_number(all->ops[all->at]));
-        if (transfer != NULL && transfer->state != WEFT_TRANSFER_DONE)
+        if (transfer != NULL && transfer->state != WEFT_TRANSFER_DONE &&
+            transfer->state != WEFT_TRANSFER_MATCHED)
             return false;
     }
     return true;
 }
 
-/* Waits for one of them; the first time looks for all, and the thread attends from then on. */
-static weft_status wait_for(struct weft_msg_call *call, struct weft_transfer *transfer,
-                            struct all *all, bool *attends)
+/* Waits until all are complete; the thread attends all the time. As weft_msg_wait. */
+static weft_status wait_for_all(struct weft_msg_call *call, struct all *all)
 {
-    if (!*attends) {
-        *attends = true;
-        weft_msg_attend(call->m);
-        weft_msg_spin(call->m, all_are_done, all, HUGE_VAL);
-    }
-    return weft_msg_wait(call->m, call->name, weft_msg_is_done, transfer,
-                         weft_transfer_number(transfer), HUGE_VAL);
-}
+    weft_status status = WEFT_OK;
 
-/* Ends all; *first: the first status that is not OK. Errors: the job's, the lock is free. */
-static weft_status end_all(struct weft_msg_call *call, weft_message_op *ops, struct all *all,
-                           weft_message *messages, bool *attends, weft_status *first)
-{
-    for (size_t i = 0; i < all->count; i++) {
-        weft_message *message = messages != NULL ? &messages[i] : NULL;
-        weft_status its = WEFT_ERR_ARGUMENT, status = WEFT_OK;
-        if (weft_msg_is_none(ops[i])) {
-            weft_msg_tell_none(message);
-            continue;
-        }
-        struct weft_transfer *transfer = weft_msg_find(call, ops[i], false);
-        if (transfer == NULL) {
-            weft_msg_lock(call->m);
-        } else {
-            if (transfer->state != WEFT_TRANSFER_DONE)
-                status = wait_for(call, transfer, all, attends);
-            if (status != WEFT_OK)
-                return status;
-            ops[i] = WEFT_MESSAGE_NONE;
-            its = weft_msg_end(call, transfer, message);
-        }
-        *first = *first == WEFT_OK ? its : *first;
+    if (all_are_done(call->m, all))
+        return WEFT_OK;
+    weft_msg_attend(call->m);
+    weft_msg_spin(call->m, all_are_done, all, HUGE_VAL);
+    while (status == WEFT_OK && !all_are_done(call->m, all)) {
+        const uint64_t number = weft_op_number(all->ops[all->at]);
+        status = weft_msg_wait(call->m, call->name, weft_msg_is_done,
+                               weft_transfer_find(&call->m->transfers, number), number, HUGE_VAL);
     }
-    return WEFT_OK;
+    if (status != WEFT_OK)
+        weft_msg_lock(call->m);
+    weft_msg_leave(call->m);
+    if (status != WEFT_OK)
+        weft_msg_unlock(call->m);
+    return status;
 }
 
 weft_status weft_host_message_wait_all(weft_job *job, weft_message_op *ops, size_t count,
@@ -185,20 +168,30 @@ weft_status weft_host_message_wait_all(weft_job *job, weft_message_op *ops, size
 {
     struct weft_msg_call call = {0};
     struct all all = {.ops = ops, .count = count};
-    weft_status first = WEFT_OK, status = weft_msg_begin(&call, job, "weft_host_message_wait_all");
-    bool attends = false;
+    weft_status first = WEFT_OK;
 
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_msg_begin(&call, job, "weft_host_message_wait_all"));
     if (ops == NULL && count != 0)
         return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%zu operations at NULL", count);
-    status = end_all(&call, ops, &all, messages, &attends, &first);
-    if (status != WEFT_OK)
-        weft_msg_lock(call.m);
-    if (attends)
-        weft_msg_leave(call.m);
+    WEFT_TRY(wait_for_all(&call, &all));
+    for (size_t i = 0; i < count; i++) {
+        weft_message *message = messages != NULL ? &messages[i] : NULL;
+        weft_status status = WEFT_ERR_ARGUMENT;
+        struct weft_transfer *transfer;
+        if (weft_msg_is_none(ops[i])) {
+            weft_msg_tell_none(message);
+            continue;
+        }
+        if ((transfer = weft_msg_find(&call, ops[i], false)) != NULL) {
+            ops[i] = WEFT_MESSAGE_NONE;
+            status = weft_msg_end(&call, transfer, message);
+        } else {
+            weft_msg_lock(call.m);
+        }
+        first = first == WEFT_OK ? status : first;
+    }
     weft_msg_unlock(call.m);
-    return status != WEFT_OK ? status : first;
+    return first;
 }
 
 /* `at` is one that is. */

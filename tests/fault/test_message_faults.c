@@ -164,6 +164,10 @@ static int bad_input(int process)
     CHECK(weft_host_message_wait_all(job, several, 3, NULL) == WEFT_ERR_ARGUMENT);
     CHECK(several[1].index == 0 && several[1].generation == 0);
     CHECK(weft_host_message_wait(job, &send, NULL) == WEFT_ERR_ARGUMENT);
+    CHECK(weft_host_send(job, WEFT_COMM_HOST, process, 0, &byte, 1) == WEFT_OK);
+    CHECK(weft_host_probe_match(job, WEFT_COMM_HOST, process, 0, &done, &op, NULL) == WEFT_OK);
+    CHECK(weft_host_message_wait_all(job, &op, 1, NULL) == WEFT_ERR_ARGUMENT); /* for no receive */
+    CHECK(weft_host_receive_matched(job, &op, &byte, 1, NULL) == WEFT_OK);
     CHECK(weft_message_group_take(job, 65536, twice, 2, &group) == WEFT_ERR_ARGUMENT);
     CHECK(weft_message_group_take(job, 1, twice, 3, &group) == WEFT_ERR_ARGUMENT);
     CHECK(weft_message_group_take(job, 1, others, 1, &group) == WEFT_ERR_ARGUMENT);
