@@ -140,38 +140,15 @@ static bool copied_by_block(struct weft_messages *m, void *target, const void *s
            by_block(m, &errand, bytes);
 }
 
-/* Within a GPU a copy may be a kernel's work, for which another kernel leaves no room. */
-static bool waits_for_kernel(const struct weft_job *job, const struct weft_transfer *transfer)
+/* staged: within a GPU a copy may be a kernel's work, for which another kernel leaves no room. */
+static bool copy_within(struct weft_messages *m, unsigned char *target, const unsigned char *source,
+                        size_t bytes, bool staged)
 {
-    return transfer->device && weft_running(job) &&
-           job->processes[transfer->peer].device == job->processes[job->numbers.process].device;
-}
-
-/* block: which only reaches memory of devices, and of the stage, may copy it, too. */
-static bool copy_on(struct weft_messages *m, const struct weft_transfer *transfer, size_t bytes,
-                    bool block)
-{
-    unsigned char *const here = transfer->buffer + transfer->moved;
-    unsigned char *const there = transfer->mapped + transfer->moved;
-    unsigned char *const target = transfer->sends ? there : here;
-    const unsigned char *const source = transfer->sends ? here : there;
     unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
-    struct weft_keep *const keep = !transfer->device && m->job->device_ops->keep != NULL
-                                       ? m->job->device_ops->keep(m->job->device)
-                                       : NULL;
     bool good = true;
 
-    if (block && copied_by_block(m, target, source, bytes))
-        return true;
-    if (!waits_for_kernel(m->job, transfer)) {
-        const bool held =
-            keep != NULL && transfer->room >= WEFT_MSG_HOLD &&
-            weft_keep_hold(keep, transfer->buffer, transfer->room, transfer->moved != 0);
-        good = by_engine(m, target, source, bytes);
-        if (held)
-            weft_keep_release(keep);
-        return good;
-    }
+    if (!staged)
+        return by_engine(m, target, source, bytes);
     for (size_t at = 0, some; at < bytes && good; at += some) {
         some = bytes - at < WEFT_MSG_STAGE ? bytes - at : WEFT_MSG_STAGE;
         good = by_engine(m, stage, source + at, some) && by_engine(m, target + at, stage, some);
@@ -179,36 +156,58 @@ static bool copy_on(struct weft_messages *m, const struct weft_transfer *transfe
     return good;
 }
 
-bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
-                          size_t bytes)
+/* Between memory of the program and mapped memory. */
+static bool copy_host(struct weft_messages *m, const struct weft_transfer *transfer, size_t bytes)
 {
     unsigned char *const here = transfer->buffer + transfer->moved;
     unsigned char *const there = transfer->mapped + transfer->moved;
     unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
+    const struct weft_job *job = m->job;
+    struct weft_keep *const keep =
+        job->device_ops->keep != NULL ? job->device_ops->keep(job->device) : NULL;
 
-    if (transfer->device || bytes >= WEFT_MSG_HOLD)
-        return copy_on(m, transfer, bytes, transfer->device);
-    if (transfer->sends)
+    if (bytes < WEFT_MSG_HOLD && transfer->sends)
         return weft_msg_deliver_host(m, there, here, bytes);
-    if (!weft_msg_fetch(m, stage, there, bytes))
-        return false;
-    memcpy(here, stage, bytes);
-    return true;
+    if (bytes < WEFT_MSG_HOLD) {
+        const bool good = weft_msg_fetch(m, stage, there, bytes);
+        if (good)
+            memcpy(here, stage, bytes);
+        return good;
+    }
+    const bool held = keep != NULL &&
+                      weft_keep_hold(keep, transfer->buffer, transfer->room, transfer->moved != 0);
+    const bool good =
+        transfer->sends ? by_engine(m, there, here, bytes) : by_engine(m, here, there, bytes);
+    if (held)
+        weft_keep_release(keep);
+    return good;
+}
+
+bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
+                          size_t bytes)
+{
+    const struct weft_job *job = m->job;
+    const struct weft_process *const processes = job->processes;
+    unsigned char *const target = transfer->buffer + transfer->moved;
+    const unsigned char *const source = transfer->mapped + transfer->moved;
+
+    if (!transfer->device)
+        return copy_host(m, transfer, bytes);
+    return copied_by_block(m, target, source, bytes) ||
+           copy_within(m, target, source, bytes,
+                       weft_running(job) && processes[transfer->peer].device ==
+                                                processes[job->numbers.process].device);
 }
 
 bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, size_t bytes)
 {
-    struct weft_transfer copy = {.buffer = (unsigned char *)(uintptr_t)source,
-                                 .mapped = target,
-                                 .peer = m->job->numbers.process,
-                                 .sends = true,
-                                 .device = true};
     bool good = true;
 
-    for (size_t some; copy.moved < bytes && good; copy.moved += some) {
-        some = bytes - copy.moved < 8 * WEFT_MSG_STAGE ? bytes - copy.moved : 8 * WEFT_MSG_STAGE;
+    for (size_t at = 0, some; at < bytes && good; at += some) {
+        some = bytes - at < 8 * WEFT_MSG_STAGE ? bytes - at : 8 * WEFT_MSG_STAGE;
         weft_msg_lock(m); /* which others may have in between */
-        good = copy_on(m, &copy, some, false);
+        good = copy_within(m, (unsigned char *)target + at, (const unsigned char *)source + at,
+                           some, weft_running(m->job));
         weft_msg_unlock(m);
     }
     return good;

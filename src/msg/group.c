@@ -73,14 +73,14 @@ weft_status weft_msg_name_tags(struct weft_job *job, weft_comm comm,
                                void (*words)(const void *of, int tag, char *text, size_t bytes),
                                const void *of)
 {
-    struct weft_msg_call call = {0};
-    if (words == NULL) { /* also of a job that has failed */
-        weft_msg_lock(job->messages);
-        call = (struct weft_msg_call){.m = job->messages,
-                                      .context = weft_context_find(&job->messages->contexts, comm)};
-    }
-    if (words != NULL)
+    struct weft_msg_call call = {.m = job->messages};
+
+    if (words != NULL) {
         WEFT_TRY(weft_msg_begin_in(&call, job, "weft_team_open", comm));
+    } else { /* also of a job that has failed */
+        weft_msg_lock(call.m);
+        call.context = weft_context_find(&call.m->contexts, comm);
+    }
     if (call.context != NULL) {
         call.context->words = words;
         call.context->words_of = of;
