@@ -220,10 +220,10 @@ WEFT_API weft_status weft_host_region_end(weft_job *job);
 /* ---- gather and scatter ---------------------------------------------------------------------- */
 
 /*
- * Collective, blocking, not while a kernel runs: they allocate device memory. gather: every
- * process's `bytes` bytes at send arrive in receive at root, in process order and without gaps.
- * scatter is the reverse: process i receives its `bytes` from send at root. bytes may differ
- * between processes. gather uses receive, and scatter uses send, only at root.
+ * Collective, blocking, not while a kernel runs. gather: every process's `bytes` bytes at send
+ * arrive in receive at root, in process order and without gaps. scatter is the reverse: process i
+ * receives its `bytes` from send at root. bytes may differ between processes. gather uses receive,
+ * and scatter uses send, only at root.
  */
 WEFT_API weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t bytes,
                                       void *receive);

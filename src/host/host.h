@@ -14,6 +14,9 @@
 #include "base/say.h"
 #include "weft/device.h"
 
+/* Where gather and scatter send: a group of all processes that no front end numbers. */
+#define WEFT_COMM_PIECES ((weft_comm)(WEFT_HANDLE_COMM | ((1u << WEFT_HANDLE_BITS) - 1)))
+
 /* The host program's rank, which is the caller's until weft_host_leave; NULL: *status says why. */
 weft_self *weft_host_enter(weft_job *job, const char *name, struct weft_port_call *call,
                            weft_status *status);

@@ -3,6 +3,7 @@
 #include "msg/msg.h"
 
 #include "abi/notice.h"
+#include "host/host.h"
 #include "msg/copy.h"
 #include "runtime/job/exchange.h"
 #include "runtime/job/module.h"
@@ -101,10 +102,13 @@ static weft_status msg_open(struct weft_job *job)
     m->peers[process].eager = eager_of(job->config.msg_eager, UINT16_MAX);
     m->peers[process].piece = OWN_PIECE;
     m->peers[process].reads = true;
-    struct weft_msg_context *context = weft_context_make(&m->contexts, WEFT_COMM_HOST);
-    if (context == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for messages of %zu processes", n);
-    context->members = job->numbers.processes;
+    static const weft_comm all[] = {WEFT_COMM_HOST, WEFT_COMM_PIECES};
+    for (int i = 0; i < 2; i++) {
+        struct weft_msg_context *context = weft_context_make(&m->contexts, all[i]);
+        if (context == NULL)
+            return weft_err(WEFT_ERR_MEMORY, "no memory for messages of %zu processes", n);
+        context->members = job->numbers.processes;
+    }
     weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_MESSAGE, weft_far_take, job);
     WEFT_TRY(make_box(m));
     WEFT_TRY(weft_msg_open_copiers(m));
