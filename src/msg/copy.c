@@ -53,15 +53,28 @@ static bool checked(struct weft_messages *m, bool good, const char *what, size_t
     return good;
 }
 
+static bool begin(struct weft_messages *m, void *target, const void *source, size_t bytes)
+{
+    const struct weft_job *job = m->job;
+
+    return checked(
+        m,
+        job->device_ops->copy(job->device, WEFT_STREAM_MESSAGES, target, source, bytes) == WEFT_OK,
+        "copy engine", bytes);
+}
+
+bool weft_msg_settle(struct weft_messages *m)
+{
+    const struct weft_job *job = m->job;
+
+    m->staged = 0;
+    return checked(m, job->device_ops->wait(job->device, WEFT_STREAM_MESSAGES) == WEFT_OK,
+                   "copy engine", 0);
+}
+
 static bool by_engine(struct weft_messages *m, void *target, const void *source, size_t bytes)
 {
-    const struct weft_device_ops *const ops = m->job->device_ops;
-    struct weft_device *const device = m->job->device;
-
-    return checked(m,
-                   ops->copy(device, WEFT_STREAM_MESSAGES, target, source, bytes) == WEFT_OK &&
-                       ops->wait(device, WEFT_STREAM_MESSAGES) == WEFT_OK,
-                   "copy engine", bytes);
+    return begin(m, target, source, bytes) && weft_msg_settle(m);
 }
 
 /* ---- the service block ----------------------------------------------------------------------- */
@@ -115,18 +128,19 @@ bool weft_msg_fetch(struct weft_messages *m, unsigned char *stage, const void *d
            by_engine(m, stage, device, bytes);
 }
 
-bool weft_msg_deliver(struct weft_messages *m, void *device, unsigned char *stage, size_t bytes)
+bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, size_t bytes,
+                      bool last)
 {
-    return staged_by_block(m, WEFT_ERRAND_STORE, device, stage, bytes) ||
-           by_engine(m, device, stage, bytes);
-}
-
-bool weft_msg_deliver_host(struct weft_messages *m, void *device, const void *host, size_t bytes)
-{
-    unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
-
+    if (m->staged + bytes > WEFT_MSG_STAGE && !weft_msg_settle(m))
+        return false;
+    unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_DELIVER) + m->staged;
     weft_read_shared(stage, host, bytes);
-    return weft_msg_deliver(m, device, stage, bytes);
+    if (!staged_by_block(m, WEFT_ERRAND_STORE, device, stage, bytes)) {
+        if (!begin(m, device, stage, bytes))
+            return false;
+        m->staged += bytes;
+    }
+    return !last || m->staged == 0 || weft_msg_settle(m);
 }
 
 /* Within the device, or between two: both addresses are for words of 8 bytes. */
@@ -167,7 +181,7 @@ static bool copy_host(struct weft_messages *m, const struct weft_transfer *trans
         job->device_ops->keep != NULL ? job->device_ops->keep(job->device) : NULL;
 
     if (bytes < WEFT_MSG_HOLD && transfer->sends)
-        return weft_msg_deliver_host(m, there, here, bytes);
+        return weft_msg_deliver(m, there, here, bytes, true);
     if (bytes < WEFT_MSG_HOLD) {
         const bool good = weft_msg_fetch(m, stage, there, bytes);
         if (good)

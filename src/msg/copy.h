@@ -12,9 +12,9 @@
 
 /* Host memory for what is on its way: parts, and the bytes of each. */
 enum {
-    WEFT_MSG_STAGE_EAGER,  /* what goes at once, to the device or from it */
-    WEFT_MSG_STAGE_PIECES, /* the next pieces of a send */
-    WEFT_MSG_STAGE_GATHER, /* pieces that came, until they are worth a copy */
+    WEFT_MSG_STAGE_EAGER,   /* what comes from the device at once */
+    WEFT_MSG_STAGE_PIECES,  /* the next pieces of a send */
+    WEFT_MSG_STAGE_DELIVER, /* what is delivered */
     WEFT_MSG_STAGES,
     WEFT_MSG_STAGE = 1 << 19
 };
@@ -58,14 +58,19 @@ static inline weft_status weft_msg_place(struct weft_msg_call *call, const void 
 }
 
 /*
- * Between the device and a part of the stage. Blocking, while a kernel runs or not. Lock held.
- * False: the device failed, and so does the job.
+ * From the device to a part of the stage. Blocking, while a kernel runs or not. Lock held. False:
+ * the device failed, and so does the job.
  */
 bool weft_msg_fetch(struct weft_messages *m, unsigned char *stage, const void *device,
                     size_t bytes);
-bool weft_msg_deliver(struct weft_messages *m, void *device, unsigned char *stage, size_t bytes);
-/* The same out of any memory of the host, of which a part has room for the bytes. */
-bool weft_msg_deliver_host(struct weft_messages *m, void *device, const void *host, size_t bytes);
+/*
+ * From memory of the host, at most a stage's part, to the device. It may go on afterwards, while
+ * the next bytes are brought; last: all that was delivered is there.
+ */
+bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, size_t bytes,
+                      bool last);
+/* Waits for it. */
+bool weft_msg_settle(struct weft_messages *m);
 /* The next bytes of a receive, out of device memory that this process maps, into any memory; or of
  * a send into such memory. */
 bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,

@@ -33,7 +33,7 @@ WEFT_HOT void meet(struct weft_messages *m, struct weft_transfer *transfer, int 
         return;
     }
     if (transfer->device && bytes != 0)
-        weft_msg_deliver_host(m, transfer->buffer, payload, bytes);
+        weft_msg_deliver(m, transfer->buffer, payload, bytes, true);
     else if (in_ring && bytes != 0)
         weft_read_shared(transfer->buffer, payload, bytes);
     else if (bytes <= WEFT_MAIL_WITHIN)

@@ -111,10 +111,9 @@ struct weft_messages {
     uint32_t plans; /* how many */
     bool (*drive)(struct weft_job *job, bool task);
 
-    unsigned char *stage;             /* copy.h: WEFT_MSG_STAGES parts */
-    uint64_t gathers;                 /* the receive whose pieces are gathered in a part; 0: none */
-    size_t gathered;                  /* bytes of it that are not delivered */
-    uint64_t fetched;                 /* the send whose next bytes are in a part; 0: none */
+    unsigned char *stage; /* copy.h: WEFT_MSG_STAGES parts */
+    size_t staged;        /* bytes of the last part that are on their way to the device */
+    uint64_t fetched;     /* the send whose next bytes are in a part; 0: none */
     size_t fetched_at, fetched_bytes; /* which bytes of it */
     struct weft_contexts contexts;
     struct weft_transfer_table transfers;

@@ -269,6 +269,8 @@ static void msg_close(struct weft_job *job)
     while ((transfer = weft_transfer_next(&m->transfers, transfer)) != NULL)
         if (transfer->state == WEFT_TRANSFER_MATCHED)
             free(transfer->matched);
+    if (m->staged != 0) /* the job has failed, or was closed before the end of a message */
+        weft_msg_settle(m);
     weft_job_host_free(job, m->stage);
     weft_transfer_table_close(&m->transfers);
     weft_contexts_close(&m->contexts);

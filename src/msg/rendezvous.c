@@ -307,39 +307,6 @@ bool weft_msg_take_put(struct weft_messages *m, int process, const struct weft_m
     return true;
 }
 
-/* A piece into the buffer; of the device's one receive at a time has its pieces delivered together.
- */
-static void take_bytes(struct weft_messages *m, struct weft_transfer *transfer,
-                       const unsigned char *payload, size_t count)
-{
-    const uint64_t number = weft_transfer_number(transfer);
-    unsigned char *target = transfer->buffer + transfer->moved;
-    const bool last = transfer->moved + count == transfer->room;
-
-    if (transfer->device && m->gathers != 0 && m->gathers != number) {
-        weft_msg_deliver_host(m, target, payload, count);
-        return;
-    }
-    if (transfer->device) {
-        m->gathers = number;
-        target = weft_msg_stage(m, WEFT_MSG_STAGE_GATHER) + m->gathered;
-    }
-    if (count > WEFT_MAIL_WITHIN)
-        weft_read_shared(target, payload, count);
-    else
-        memcpy(target, payload, count);
-    if (!transfer->device)
-        return;
-    m->gathered += count;
-    if (last || m->gathered + UINT16_MAX > WEFT_MSG_STAGE) {
-        weft_msg_deliver(m, transfer->buffer + transfer->moved + count - m->gathered,
-                         weft_msg_stage(m, WEFT_MSG_STAGE_GATHER), m->gathered);
-        m->gathered = 0;
-    }
-    if (last)
-        m->gathers = 0;
-}
-
 /* A receive that waits for what that process sends; NULL: it cannot be. */
 static struct weft_transfer *granted_to(struct weft_messages *m, int process, uint64_t number)
 {
@@ -368,9 +335,16 @@ bool weft_msg_take_piece(struct weft_messages *m, int process, struct weft_mail_
     if (transfer == NULL || text->bytes != transfer->moved ||
         head.count > transfer->room - transfer->moved || head.count == 0)
         return false;
-    take_bytes(m, transfer, payload, head.count);
+    unsigned char *const target = transfer->buffer + transfer->moved;
     transfer->moved += head.count;
-    if (transfer->moved == transfer->room)
+    const bool last = transfer->moved == transfer->room;
+    if (transfer->device)
+        weft_msg_deliver(m, target, payload, head.count, last);
+    else if (head.count > WEFT_MAIL_WITHIN)
+        weft_read_shared(target, payload, head.count);
+    else
+        memcpy(target, payload, head.count);
+    if (last)
         weft_msg_complete(m, transfer);
     return true;
 }
