@@ -18,7 +18,6 @@
 
 #include "abi/notice.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Tags of the notice. WAKE: no frame; look at the rings in memory (engine.c). WRITTEN: the
@@ -37,15 +36,6 @@ static struct weft_mail *shadow_line(const struct weft_far *far, uint32_t unit)
     return (struct weft_mail *)(void *)far->shadow + (unit & (far->units - 1));
 }
 
-static bool make_shadow(struct weft_messages *m, struct weft_far *far)
-{
-    if (far->shadow == NULL)
-        far->shadow = aligned_alloc(WEFT_MAIL_UNIT, (size_t)far->units * WEFT_MAIL_UNIT);
-    if (far->shadow == NULL)
-        weft_msg_no_memory(m, "messages to another process");
-    return far->shadow != NULL;
-}
-
 bool weft_far_push(struct weft_messages *m, int process, struct weft_mail_head head,
                    const struct weft_mail_text *text, const void *payload)
 {
@@ -53,7 +43,7 @@ bool weft_far_push(struct weft_messages *m, int process, struct weft_mail_head h
     const uint32_t need = frame_units(head.count), reserve = head.kind != WEFT_MAIL_CREDIT;
     const uint32_t unit = weft_mail_place(far->head, need, far->units);
 
-    if (unit + need + reserve - far->seen > far->units || !make_shadow(m, far))
+    if (unit + need + reserve - far->seen > far->units)
         return false;
     if (unit != far->head)
         shadow_line(far, far->head)->commit =

@@ -49,14 +49,14 @@ static_assert(sizeof(struct weft_msg_box) % 64 == 0, "the rings begin at a line 
 
 /* The way of frames that this process does not store itself: far.c. */
 struct weft_far {
-    unsigned char *shadow;       /* what is in the ring over there; NULL: nothing was sent yet */
-    uint64_t key, offset;        /* that ring, to the network */
-    uint32_t units;              /* of 64 bytes, in both directions: */
-    uint32_t head, posted, seen; /* written to the shadow; given to the network; free again */
-    const unsigned char *in;     /* the ring here, */
-    uint32_t in_units, tail;     /* its size; the next frame there */
-    uint32_t told, told_taken;   /* what the other side knows of `tail` and `took` */
-    bool hears;                  /* frames came this way */
+    unsigned char *shadow;             /* what is in the ring over there */
+    uint64_t key, offset;              /* that ring, to the network */
+    uint32_t units;                    /* of 64 bytes, in both directions: */
+    uint32_t head, posted, seen;       /* written to the shadow; given to the network; free again */
+    const unsigned char *in;           /* the ring here, */
+    uint32_t in_units, tail;           /* its size; the next frame there */
+    uint32_t told, told_taken;         /* what the other side knows of `tail` and `took` */
+    bool hears;                        /* frames came this way */
     struct weft_transfer_list written; /* receives that are put into, in the order of their PUTs */
 };
 

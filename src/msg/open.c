@@ -182,6 +182,9 @@ static weft_status meet_peer(struct weft_messages *m, int process,
         m->mapped[m->mapped_count++] = process; /* whether or not this process maps it */
     if (map_peer(m, process, theirs) == NULL)
         return WEFT_OK;
+    peer->far.shadow = aligned_alloc(WEFT_MAIL_UNIT, size);
+    if (peer->far.shadow == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for messages to process %d", process);
     peer->far.key = theirs->key;
     peer->far.units = (uint32_t)size / WEFT_MAIL_UNIT;
     peer->far.offset = sizeof(struct weft_msg_box) +

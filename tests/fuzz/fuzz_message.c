@@ -87,6 +87,7 @@ static struct weft_mail_head any_head(struct fuzz_bytes *in)
 static void begin(struct weft_messages *m)
 {
     static unsigned char box[sizeof(struct weft_msg_box) + 4 * 8192] __attribute__((aligned(64)));
+    static unsigned char shadow[SIZE] __attribute__((aligned(64)));
     static struct weft_msg_peer peers[PROCESSES];
     struct weft_mail_ring *ring = (void *)(box + sizeof(struct weft_msg_box));
 
@@ -98,7 +99,8 @@ static void begin(struct weft_messages *m)
     peers[1].piece = BYTES / 3;
     STAILQ_INIT(&peers[1].outgoing);
     weft_mail_open(&peers[1].in, ring, SIZE, 0);
-    peers[1].far = (struct weft_far){.units = SIZE / WEFT_MAIL_UNIT,
+    peers[1].far = (struct weft_far){.shadow = shadow,
+                                     .units = SIZE / WEFT_MAIL_UNIT,
                                      .in = peers[1].in.far.bytes,
                                      .in_units = SIZE / WEFT_MAIL_UNIT};
     STAILQ_INIT(&peers[1].far.written);
@@ -225,7 +227,6 @@ static void forget(struct weft_messages *m)
             weft_match_cancel(&transfer->context->match, &transfer->posted);
         weft_transfer_give(&m->transfers, transfer);
     }
-    free(m->peers[1].far.shadow);
     weft_contexts_close(&m->contexts);
     weft_transfer_table_close(&m->transfers);
     m->transfers = (struct weft_transfer_table){0};
