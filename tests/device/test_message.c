@@ -90,6 +90,33 @@ static void check_device(struct test_env *env)
     free(host);
 }
 
+/* Several at once into memory of the device, whose pieces come in turns. */
+static void check_device_pieces(struct test_env *env)
+{
+    enum { COUNT = 3, EACH = MOST / COUNT };
+    const int n = env->numbers->processes, me = env->numbers->process;
+    const int to = (me + 1) % n, from = (me + n - 1) % n;
+    unsigned char *host = buffer(MOST), *in = test_memory(env, TEST_MAPPED, MOST);
+    weft_message_op ops[2 * COUNT];
+
+    for (int i = 0; i < COUNT; i++) {
+        fill(host + i * EACH, EACH, key_of(me, to, i));
+        TEST_EQ(env,
+                weft_host_receive_begin(env->job, WEFT_COMM_HOST, from, i, in + i * EACH, EACH,
+                                        &ops[i]),
+                WEFT_OK);
+        TEST_EQ(env,
+                weft_host_send_begin(env->job, WEFT_COMM_HOST, to, i, host + i * EACH, EACH,
+                                     &ops[COUNT + i]),
+                WEFT_OK);
+    }
+    TEST_EQ(env, weft_host_message_wait_all(env->job, ops, 2 * COUNT, NULL), WEFT_OK);
+    TEST_EQ(env, weft_copy(env->job, host, in, MOST), WEFT_OK);
+    for (int i = 0; i < COUNT; i++)
+        TEST_EQ(env, wrong(host + i * EACH, EACH, key_of(from, me, i)), 0);
+    free(host);
+}
+
 /* Blocking sends by turns; receives posted before their messages and after. */
 static void check_turns(struct test_env *env)
 {
@@ -185,6 +212,7 @@ static int body(struct test_env *env)
 {
     check_sizes(env);
     check_device(env);
+    check_device_pieces(env);
     check_turns(env);
     check_order(env);
     return TEST_PASSED;
