@@ -100,8 +100,10 @@ static void neighbours_are_one_registration(void **state)
                 if (held)
                     weft_keep_release(&keep);
             }
+    assert_true(weft_keep_hold(&keep, memory, COUNT * APART, false)); /* both are whole */
     assert_int_equal(pinned, 2);
     assert_int_equal(keep.bytes, (COUNT * APART + PAGE - 1) / PAGE * PAGE * 2);
+    weft_keep_release(&keep);
     munmap(memory, COUNT * APART);
     assert_int_equal(__atomic_load_n(&pinned, __ATOMIC_RELAXED), 0);
     weft_keep_close(&keep);
