@@ -127,18 +127,33 @@ struct all {
     size_t count, at; /* those before `at` are complete, or no operations to wait for */
 };
 
+/* Whether it is to be waited for: what is no operation, or a matched message, is an error. */
+static bool goes_on(const struct weft_messages *m, weft_message_op op)
+{
+    const struct weft_transfer *transfer = weft_transfer_find(&m->transfers, weft_op_number(op));
+
+    return transfer != NULL && transfer->state != WEFT_TRANSFER_DONE &&
+           transfer->state != WEFT_TRANSFER_MATCHED;
+}
+
 static bool all_are_done(struct weft_messages *m, void *what)
 {
     struct all *all = what;
 
-    for (; all->at < all->count; all->at++) {
-        const struct weft_transfer *transfer =
-            weft_transfer_find(&m->transfers, weft_op_number(all->ops[all->at]));
-        if (transfer != NULL && transfer->state != WEFT_TRANSFER_DONE &&
-            transfer->state != WEFT_TRANSFER_MATCHED)
-            return false;
-    }
-    return true;
+    while (all->at < all->count && !goes_on(m, all->ops[all->at]))
+        all->at++;
+    return all->at == all->count;
+}
+
+/* `at` is one that is. */
+static bool any_is_done(struct weft_messages *m, void *what)
+{
+    struct all *any = what;
+
+    for (any->at = 0; any->at < any->count; any->at++)
+        if (!weft_msg_is_none(any->ops[any->at]) && !goes_on(m, any->ops[any->at]))
+            return true;
+    return false;
 }
 
 /* Waits until all are complete; the thread attends all the time. As weft_msg_wait. */
@@ -194,46 +209,30 @@ weft_status weft_host_message_wait_all(weft_job *job, weft_message_op *ops, size
     return first;
 }
 
-/* `at` is one that is. */
-static bool any_is_done(struct weft_messages *m, void *what)
-{
-    struct all *any = what;
-
-    for (any->at = 0; any->at < any->count; any->at++) {
-        const struct weft_transfer *transfer =
-            weft_transfer_find(&m->transfers, weft_op_number(any->ops[any->at]));
-        if (transfer != NULL && transfer->state == WEFT_TRANSFER_DONE)
-            return true;
-    }
-    return false;
-}
-
 weft_status weft_host_message_wait_any(weft_job *job, weft_message_op *ops, size_t count,
                                        int *index, weft_message *message)
 {
     struct weft_msg_call call = {0};
     struct all any = {.ops = ops, .count = count};
-    uint64_t number = 0; /* of one that it waits for */
+    size_t first = 0; /* of those that it waits for */
 
     WEFT_TRY(weft_msg_begin(&call, job, "weft_host_message_wait_any"));
     if ((ops == NULL && count != 0) || index == NULL)
         return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%zu operations at %p, index at %p", count,
                                (void *)ops, (void *)index);
-    for (size_t i = count; i-- > 0;) {
-        if (weft_msg_is_none(ops[i]))
-            continue;
-        if (weft_msg_find(&call, ops[i], false) == NULL)
-            return WEFT_ERR_ARGUMENT;
-        number = weft_op_number(ops[i]);
-    }
-    if (number == 0) {
+    while (first < count && weft_msg_is_none(ops[first]))
+        first++;
+    if (first == count) {
         weft_msg_unlock(call.m);
         *index = -1;
         weft_msg_tell_none(message);
         return WEFT_OK;
     }
-    WEFT_TRY(weft_msg_wait(call.m, call.name, any_is_done, &any, number, HUGE_VAL));
+    WEFT_TRY(
+        weft_msg_wait(call.m, call.name, any_is_done, &any, weft_op_number(ops[first]), HUGE_VAL));
     struct weft_transfer *found = weft_msg_find(&call, ops[any.at], false);
+    if (found == NULL)
+        return WEFT_ERR_ARGUMENT;
     *index = (int)any.at;
     ops[any.at] = WEFT_MESSAGE_NONE;
     weft_status status = weft_msg_end(&call, found, message);

@@ -132,10 +132,11 @@ bool weft_msg_flush(struct weft_messages *m, int process)
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-static bool take_other(struct weft_messages *m, int process, struct weft_mail_head head,
-                       const struct weft_mail_text *text, const unsigned char *payload)
+bool weft_msg_take(struct weft_messages *m, int process, struct weft_mail_head head,
+                   const struct weft_mail_text *text, const unsigned char *payload)
 {
     switch (head.kind) {
+    case WEFT_MAIL_EAGER:
     case WEFT_MAIL_OFFER:
         return weft_msg_take_message(m, process, head, text, payload);
     case WEFT_MAIL_TAKEN:
@@ -158,13 +159,6 @@ static bool take_other(struct weft_messages *m, int process, struct weft_mail_he
     default:
         return false;
     }
-}
-
-bool weft_msg_take(struct weft_messages *m, int process, struct weft_mail_head head,
-                   const struct weft_mail_text *text, const unsigned char *payload)
-{
-    return head.kind == WEFT_MAIL_EAGER ? weft_msg_take_message(m, process, head, text, payload)
-                                        : take_other(m, process, head, text, payload);
 }
 
 weft_status weft_msg_malformed(int process, struct weft_mail_head head,
