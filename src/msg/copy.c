@@ -226,15 +226,3 @@ bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, si
     }
     return good;
 }
-
-weft_status weft_msg_open_copiers(struct weft_messages *m)
-{
-    if (m->job->device_ops->host_access)
-        return WEFT_OK;
-    const size_t bytes = (size_t)WEFT_MSG_STAGES * WEFT_MSG_STAGE;
-
-    m->stage = m->job->device_ops->host_alloc(m->job->device, bytes);
-    return m->stage != NULL
-               ? WEFT_OK
-               : weft_err(WEFT_ERR_MEMORY, "no %zu bytes for messages of a device", bytes);
-}

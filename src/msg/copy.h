@@ -78,7 +78,4 @@ bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *t
 /* Between any memories of this process, as above; takes the lock, for some milliseconds at most. */
 bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, size_t bytes);
 
-/* The memory for what is on its way, where there is a device to fetch from. Errors: MEMORY. */
-weft_status weft_msg_open_copiers(struct weft_messages *m);
-
 #endif

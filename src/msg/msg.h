@@ -267,9 +267,6 @@ bool weft_msg_take_grant(struct weft_messages *m, int process, const struct weft
 bool weft_msg_take_put(struct weft_messages *m, int process, const struct weft_mail_text *text);
 bool weft_msg_take_piece(struct weft_messages *m, int process, struct weft_mail_head head,
                          const struct weft_mail_text *text, const unsigned char *payload);
-/* Whether this process can read memory of the peer: it finds the nonce at that address. */
-bool weft_msg_can_read(const struct weft_messages *m, int process, uint64_t address,
-                       uint64_t nonce);
 
 /* ---- far.c ----------------------------------------------------------------------------------- */
 

@@ -111,12 +111,29 @@ static weft_status msg_open(struct weft_job *job)
     }
     weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_MESSAGE, weft_far_take, job);
     WEFT_TRY(make_box(m));
-    WEFT_TRY(weft_msg_open_copiers(m));
+    if (!job->device_ops->host_access)
+        m->stage = job->device_ops->host_alloc(job->device, WEFT_MSG_STAGES * WEFT_MSG_STAGE);
+    if (!job->device_ops->host_access && m->stage == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no %d bytes for messages of a device",
+                        WEFT_MSG_STAGES * WEFT_MSG_STAGE);
     WEFT_TRY(weft_service_add(&job->services, &weft_msg_rounds));
     return weft_service_add(&job->services, &weft_msg_service);
 }
 
 /* ---- meeting --------------------------------------------------------------------------------- */
+
+/* Whether this process can read memory of the peer: it finds the nonce at that address. */
+static bool can_read(const struct weft_messages *m, int process, uint64_t address, uint64_t nonce)
+{
+    uint64_t found = 0;
+    const struct iovec to = {&found, sizeof(found)};
+    const struct iovec from = {(void *)(uintptr_t)address, sizeof(found)};
+
+    if (process == m->job->numbers.process || m->job->one_address_space)
+        return true;
+    return process_vm_readv(m->peers[process].pid, &to, 1, &from, 1, 0) == sizeof(found) &&
+           found == nonce;
+}
 
 /* A process whose memory ranks of this one map: so does its host program. Why not; NULL: it does.
  */
@@ -141,7 +158,7 @@ static const char *map_peer(struct weft_messages *m, int process, const struct i
                    (uint32_t)m->job->config.counter_start);
     peer->eager = eager_of(m->job->config.msg_eager, weft_mail_most(size));
     peer->piece = least(size / 4, weft_mail_most(size));
-    peer->reads = weft_msg_can_read(m, process, theirs->nonce_at, theirs->nonce);
+    peer->reads = can_read(m, process, theirs->nonce_at, theirs->nonce);
     if (!peer->reads)
         weft_say(WEFT_SAY_INFO,
                  "memory of process %d cannot be read (process_vm_readv): its messages come in "

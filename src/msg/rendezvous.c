@@ -34,18 +34,6 @@ void weft_msg_answer(struct weft_messages *m, const struct weft_transfer *transf
 
 /* ---- the receiver reads, or the sender writes ------------------------------------------------ */
 
-bool weft_msg_can_read(const struct weft_messages *m, int process, uint64_t address, uint64_t nonce)
-{
-    uint64_t found = 0;
-    const struct iovec to = {&found, sizeof(found)};
-    const struct iovec from = {(void *)(uintptr_t)address, sizeof(found)};
-
-    if (process == m->job->numbers.process || m->job->one_address_space)
-        return true;
-    return process_vm_readv(m->peers[process].pid, &to, 1, &from, 1, 0) == sizeof(found) &&
-           found == nonce;
-}
-
 /* The next bytes; 0: there are none, errno says why. */
 static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer, size_t bytes)
 {
