@@ -199,6 +199,7 @@ bool weft_msg_round(struct weft_messages *m)
 
     if (weft_mutation == DRAIN_messages || weft_job_is_failing(m->job))
         return false;
+    m->reads = 0;
     for (int i = 0; i < m->mapped_count; i++)
         did |= weft_mail_is_there(&m->peers[m->mapped[i]].in) && drain(m, m->mapped[i]);
     if (!STAILQ_EMPTY(&m->moving))
@@ -245,7 +246,8 @@ static bool arm(struct weft_messages *m)
 
 void weft_msg_attend(struct weft_messages *m)
 {
-    m->attending++;
+    if (m->attending++ == 0)
+        weft_store_relaxed_u32(&m->box->attends, 1);
     m->waits++;
     disarm(m);
 }
@@ -258,9 +260,11 @@ void weft_msg_glance(struct weft_messages *m)
 
 void weft_msg_leave(struct weft_messages *m)
 {
-    if (--m->attending == 0 && !m->active)
-        while (arm(m))
-            continue;
+    if (--m->attending != 0)
+        return;
+    weft_store_relaxed_u32(&m->box->attends, 0);
+    while (!m->active && arm(m))
+        continue;
 }
 
 /* The task found nothing: it may sleep, for how long? True: something came meanwhile. */

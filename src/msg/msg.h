@@ -43,6 +43,8 @@ enum { WEFT_MSG_ROWS = 32 };
 struct weft_msg_box {
     struct weft_bell watch; /* nobody looks: who sends has to wake it (far.c). rung: times so far */
     unsigned char unused[64 - sizeof(struct weft_bell)];
+    uint32_t attends; /* 1: a thread of the program waits, and looks; a hint */
+    uint32_t not_used[15];
     struct weft_shared_row rows[WEFT_MSG_ROWS]; /* of the layer above */
 };
 static_assert(sizeof(struct weft_msg_box) % 64 == 0, "the rings begin at a line of their own");
@@ -79,8 +81,9 @@ struct weft_msg_peer {
     uint32_t took;  /* the same of what it has sent here */
     bool poor;      /* it was said that it keeps no more payload */
 
-    bool reads;  /* this process can read its memory */
-    int32_t pid; /* for that */
+    bool reads;      /* this process can read its memory, and write to it; */
+    int32_t pid;     /* for that */
+    uint32_t copies; /* receives of this process that it was asked to copy into, and has not */
     STAILQ_HEAD(, weft_outgoing) outgoing;
 };
 
@@ -102,6 +105,7 @@ struct weft_messages {
     bool armed, woken;    /* box->watch has this process as a sleeper; it was woken */
     bool active;          /* the receive task looks often, */
     uint32_t quiet;       /* and so often in a row there were no waits since its last look */
+    uint32_t reads;       /* messages that were read where they lay, in this round */
     uint32_t vain;        /* times that a thread looked and found nothing */
     bool completed;       /* since the lock was taken, something that a thread may wait for */
     bool posted;          /* since then, something that the progress task sends */
@@ -121,7 +125,7 @@ struct weft_messages {
     struct weft_transfer_list puts;   /* sends that far.c puts */
     uint32_t outgoing;                /* frames that wait for room, in all */
     struct weft_rank_proxy posts;     /* requests to the network, without a rank */
-    unsigned long long eager, offers, read, granted, put, copied; /* for WEFT_LOG=info */
+    unsigned long long eager, offers, read, granted, shared, put, copied; /* for WEFT_LOG=info */
 };
 
 /* The ring in a box into which a process puts its frames; size: of the box's rings. */

@@ -21,12 +21,10 @@ enum {
 void weft_msg_answer(struct weft_messages *m, const struct weft_transfer *transfer,
                      enum weft_mail_kind kind)
 {
-    const bool grants = kind == WEFT_MAIL_GRANT && transfer->device;
-    const struct weft_mail_text text = {
-        .request = transfer->theirs,
-        .bytes = transfer->room,
-        .data.grant = weft_transfer_number(transfer),
-        .data.into = grants ? weft_memory_offer(m->job, transfer->buffer, transfer->room) : 0};
+    const struct weft_mail_text text = {.request = transfer->theirs,
+                                        .bytes = transfer->room,
+                                        .data.grant = weft_transfer_number(transfer),
+                                        .data.into = kind == WEFT_MAIL_GRANT ? transfer->into : 0};
 
     weft_msg_send(m, transfer->peer, (struct weft_mail_head){.kind = (uint8_t)kind}, &text, NULL,
                   NULL);
@@ -37,18 +35,21 @@ void weft_msg_answer(struct weft_messages *m, const struct weft_transfer *transf
 /* The next bytes; 0: there are none, errno says why. */
 static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer, size_t bytes)
 {
-    unsigned char *const target = transfer->buffer + transfer->moved;
+    unsigned char *const here = transfer->buffer + transfer->moved;
 
     if (transfer->mapped != NULL)
         return weft_msg_copy_mapped(m, transfer, bytes) ? bytes : 0;
-    void *source = (void *)(uintptr_t)(transfer->offer + transfer->moved);
-    const struct iovec to = {target, bytes}, from = {source, bytes};
+    const int pid = m->peers[transfer->peer].pid;
+    void *there = (void *)(uintptr_t)(transfer->offer + transfer->moved);
+    const struct iovec mine = {here, bytes}, theirs = {there, bytes};
     ssize_t got = (ssize_t)bytes;
 
     if (m->job->one_address_space || transfer->peer == m->job->numbers.process)
-        weft_read_shared(target, source, bytes);
+        transfer->sends ? weft_write_shared(there, here, bytes)
+                        : weft_read_shared(here, there, bytes);
     else
-        got = process_vm_readv(m->peers[transfer->peer].pid, &to, 1, &from, 1, 0);
+        got = transfer->sends ? process_vm_writev(pid, &mine, 1, &theirs, 1, 0)
+                              : process_vm_readv(pid, &mine, 1, &theirs, 1, 0);
     return got > 0 ? (size_t)got : 0;
 }
 
@@ -70,18 +71,24 @@ static void cannot_read(struct weft_messages *m, struct weft_transfer *transfer,
     if (error == ESRCH || weft_job_is_failing(m->job))
         return;
     if (error == EPERM || error == ENOSYS) {
-        weft_say(WEFT_SAY_INFO, "messages of process %d come in pieces: process_vm_readv: %s",
-                 transfer->peer, strerror(error));
+        weft_say(WEFT_SAY_INFO, "messages of process %d come in pieces: process_vm_%s: %s",
+                 transfer->peer, transfer->sends ? "writev" : "readv", strerror(error));
         peer->reads = false;
-        granted(m, transfer);
+        if (!transfer->sends) {
+            granted(m, transfer);
+            return;
+        }
+        transfer->moved = 0;
+        transfer->state = WEFT_TRANSFER_PIECES;
+        STAILQ_INSERT_TAIL(&m->moving, transfer, link);
         return;
     }
     weft_job_fail(m->job, WEFT_ERR_ARGUMENT,
-                  "process %d cannot read %zu bytes at 0x%llx of process %d, which has sent them: "
-                  "%s",
-                  m->job->numbers.process, transfer->room - transfer->moved,
+                  "process %d cannot %s %zu bytes at 0x%llx of process %d, which has %s them: %s",
+                  m->job->numbers.process, transfer->sends ? "write" : "read",
+                  transfer->room - transfer->moved,
                   (unsigned long long)transfer->offer + transfer->moved, transfer->peer,
-                  strerror(error));
+                  transfer->sends ? "received" : "sent", strerror(error));
 }
 
 /* Some of it. True: it goes on; false: it is over, in whatever way. */
@@ -105,21 +112,41 @@ static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
     return got != 0;
 }
 
+/* Whether its sender had better copy it, which waits: this process has read others meanwhile, more
+ * than it has asked that one to copy. */
+static bool shares(const struct weft_messages *m, const struct weft_transfer *transfer)
+{
+    const struct weft_msg_peer *const peer = &m->peers[transfer->peer];
+
+    return peer->copies < m->reads && peer->box != NULL && transfer->room != 0 &&
+           weft_load_relaxed_u32(&peer->box->attends) != 0;
+}
+
 void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer)
 {
     const bool offered = weft_memory_is_offer(transfer->offer);
 
+    struct weft_msg_peer *const peer = &m->peers[transfer->peer];
+
     transfer->moved = 0;
     transfer->mapped = NULL;
+    transfer->into =
+        transfer->device ? weft_memory_offer(m->job, transfer->buffer, transfer->room) : 0;
     if (offered && m->stage != NULL) /* a process on a CPU copies no other's device memory */
         transfer->mapped =
             weft_memory_offered(m->job, transfer->peer, transfer->offer, transfer->room);
-    if ((offered ? transfer->mapped == NULL
-                 : transfer->device || transfer->offer == 0 || !m->peers[transfer->peer].reads) &&
+    const bool reads = !offered && !transfer->device && transfer->offer != 0 && peer->reads;
+    if (reads && shares(m, transfer)) {
+        transfer->into = (uint64_t)(uintptr_t)transfer->buffer;
+        peer->copies++;
+        m->shared++;
+    }
+    if ((offered ? transfer->mapped == NULL : !reads || transfer->into != 0) &&
         transfer->room != 0) {
         granted(m, transfer);
         return;
     }
+    m->reads += reads;
     m->read++;
     transfer->state = WEFT_TRANSFER_READS;
     if (read_on(m, transfer))
@@ -270,12 +297,16 @@ bool weft_msg_take_grant(struct weft_messages *m, int process, const struct weft
 
     if (transfer == NULL)
         return false;
+    const uint64_t into = transfer->device ? 0 : text->data.into;
+    const bool far = weft_memory_is_offer(into);
     transfer->theirs = text->data.grant;
-    transfer->mapped = text->data.into == 0 || transfer->device || m->stage == NULL
+    transfer->offer = into;
+    transfer->mapped = !far || m->stage == NULL
                            ? NULL /* a process on a CPU copies into no other's device memory */
-                           : weft_memory_offered(m->job, process, text->data.into, transfer->room);
-    transfer->state = transfer->mapped != NULL ? WEFT_TRANSFER_READS : WEFT_TRANSFER_PIECES;
-    m->copied += transfer->mapped != NULL;
+                           : weft_memory_offered(m->job, process, into, transfer->room);
+    const bool copies = far ? transfer->mapped != NULL : into != 0 && m->peers[process].reads;
+    transfer->state = copies ? WEFT_TRANSFER_READS : WEFT_TRANSFER_PIECES;
+    m->copied += far && copies;
     STAILQ_INSERT_TAIL(&m->moving, transfer, link);
     return true;
 }
@@ -295,6 +326,14 @@ bool weft_msg_take_put(struct weft_messages *m, int process, const struct weft_m
     return true;
 }
 
+/* All that was granted has come. */
+static void has_come(struct weft_messages *m, struct weft_transfer *transfer)
+{
+    if (transfer->into != 0 && !transfer->device)
+        m->peers[transfer->peer].copies--;
+    weft_msg_complete(m, transfer);
+}
+
 /* A receive that waits for what that process sends; NULL: it cannot be. */
 static struct weft_transfer *granted_to(struct weft_messages *m, int process, uint64_t number)
 {
@@ -309,9 +348,9 @@ bool weft_msg_take_copied(struct weft_messages *m, int process, const struct wef
 {
     struct weft_transfer *transfer = granted_to(m, process, text->request);
 
-    if (transfer == NULL || transfer->moved != 0 || !transfer->device)
+    if (transfer == NULL || transfer->moved != 0 || transfer->into == 0)
         return false;
-    weft_msg_complete(m, transfer);
+    has_come(m, transfer);
     return true;
 }
 

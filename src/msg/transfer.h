@@ -45,7 +45,8 @@ struct weft_transfer {
     size_t room;            /* of the buffer; then of what is moved */
     size_t moved;           /* so far */
     int32_t peer;           /* the other process, of what does not go at once */
-    uint64_t theirs, offer; /* the transfer over there; where its bytes lie */
+    uint64_t theirs, offer; /* the transfer over there; where its bytes lie, or go to */
+    uint64_t into;          /* a receive's buffer, into which its sender copies; 0: it does not */
     uint64_t key, place[2]; /* of the receive's buffer, to the network that puts into it */
     unsigned char *mapped;  /* the other side's device memory, where this process maps it */
     struct weft_unexpected *matched;

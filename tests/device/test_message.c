@@ -117,6 +117,62 @@ static void check_device_pieces(struct test_env *env)
     free(host);
 }
 
+/*
+ * All others offer several to process 0 at once, one of which is longer than its receive. It reads
+ * some, and has senders that wait copy others; every second time process 1 cannot, and sends
+ * pieces.
+ */
+static void check_shared(struct test_env *env)
+{
+    enum { COUNT = 6, ROUNDS = 1000 };
+    const int n = env->numbers->processes, me = env->numbers->process;
+    struct weft_messages *const m = env->job->messages;
+    struct weft_msg_peer *const to = &m->peers[me == 0 ? 1 % n : 0];
+    const bool near = n > 1 && to->out.ring != NULL && to->box != NULL && to->reads;
+    const size_t each = env->random ? 9000 : 70001, all = each * COUNT;
+    const int sends = me == 0 ? 0 : COUNT, takes = me == 0 ? (n - 1) * COUNT : 0;
+    unsigned char *data = buffer(all * (size_t)n);
+    weft_message_op *ops = calloc((size_t)(n * COUNT), sizeof(*ops));
+    bool done = !near;
+
+    for (int round = 0; round < 2 || (!env->random && !done && round < ROUNDS); round++) {
+        to->reads = near && !(me == 1 && round % 2 != 0);
+        for (int i = 0; i < sends; i++) {
+            fill(data + (size_t)i * each, each, key_of(me, 0, i));
+            TEST_EQ(env,
+                    weft_host_send_begin(env->job, WEFT_COMM_HOST, 0, i, data + (size_t)i * each,
+                                         each, &ops[i]),
+                    WEFT_OK);
+        }
+        TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
+        for (int i = 0; i < takes; i++) {
+            const int from = i / COUNT + 1, tag = i % COUNT;
+            TEST_EQ(env,
+                    weft_host_receive_begin(env->job, WEFT_COMM_HOST, from, tag,
+                                            data + (size_t)i * each, each, &ops[i]),
+                    WEFT_OK);
+        }
+        TEST_EQ(env, weft_host_message_wait_all(env->job, ops, (size_t)(sends + takes), NULL),
+                WEFT_OK);
+        for (int i = 0; i < takes; i++)
+            TEST_EQ(env, wrong(data + (size_t)i * each, each, key_of(i / COUNT + 1, 0, i % COUNT)),
+                    0);
+        done = !near || m->shared != 0;
+        for (int p = 1; p < n && me == 0; p++)
+            TEST_EQ(env, weft_host_send(env->job, WEFT_COMM_HOST, p, COUNT, &done, sizeof(done)),
+                    WEFT_OK);
+        if (me != 0)
+            TEST_EQ(
+                env,
+                weft_host_receive(env->job, WEFT_COMM_HOST, 0, COUNT, &done, sizeof(done), NULL),
+                WEFT_OK);
+    }
+    TEST(env, done || env->random);
+    to->reads = near;
+    free(ops);
+    free(data);
+}
+
 /* Blocking sends by turns; receives posted before their messages and after. */
 static void check_turns(struct test_env *env)
 {
@@ -213,6 +269,7 @@ static int body(struct test_env *env)
     check_sizes(env);
     check_device(env);
     check_device_pieces(env);
+    check_shared(env);
     check_turns(env);
     check_order(env);
     return TEST_PASSED;
