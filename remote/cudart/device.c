@@ -177,6 +177,7 @@ cudaError_t cudaDeviceReset(void)
     FIND(driver);
     const CUresult result = driver->context_reset(thread->device);
     cudart_forget_context(thread->device);
+    cudart_forget_kernels(thread->device);
     thread->bound = 0;
     return cudart_driver_done(result);
 }

@@ -143,6 +143,8 @@ cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_
                             CUfunction *function);
 /* What its launches may have of dynamic shared memory there, for who has asked; 0: nobody has. */
 int *cudart_shared(struct cudart_symbol *kernel);
+/* The device was reset: what its context knew of kernels is gone. */
+void cudart_forget_kernels(int device);
 cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symbol,
                           CUdeviceptr *address, size_t *bytes);
 

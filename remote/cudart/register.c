@@ -219,6 +219,17 @@ int *cudart_shared(struct cudart_symbol *kernel)
     return &kernel->shared[cudart_thread()->device];
 }
 
+void cudart_forget_kernels(int device)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < TABLE; i++)
+        for (struct cudart_symbol *s = symbols[i]; s != NULL; s = s->next) {
+            __atomic_store_n(&s->functions[device], NULL, __ATOMIC_RELAXED);
+            __atomic_store_n(&s->shared[device], 0, __ATOMIC_RELAXED);
+        }
+    pthread_mutex_unlock(&lock);
+}
+
 cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symbol,
                           CUdeviceptr *address, size_t *bytes)
 {

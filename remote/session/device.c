@@ -57,24 +57,42 @@ SESSION_DO(facts)
     return (int)result;
 }
 
+/* Of the current device. */
+static CUresult let_peer(struct weft_session *session, struct session_device *peer, bool on)
+{
+    const CUresult result = on ? session->table->peer_enable(peer->context, 0)
+                               : session->table->peer_disable(peer->context);
+
+    return result == CUDA_SUCCESS
+               ? weft_arena_let(&peer->arena, session->device[session->current].ordinal, on)
+               : result;
+}
+
 SESSION_DO(peer_enable)
 {
     if (call->peer >= (uint64_t)session->count || call->on > 1)
         return SESSION_WRONG;
-    struct session_device *peer = &session->device[call->peer];
-    const bool on = call->on != 0;
     CUresult result = session_use(session, (int)call->peer); /* it has a context */
     if (result == CUDA_SUCCESS)
         result = session_use(session, record->device);
-    if (result == CUDA_SUCCESS)
-        result = on ? session->table->peer_enable(peer->context, 0)
-                    : session->table->peer_disable(peer->context);
     return result == CUDA_SUCCESS
-               ? (int)weft_arena_let(&peer->arena, session->device[record->device].ordinal, on)
+               ? (int)let_peer(session, &session->device[call->peer], call->on != 0)
                : (int)result;
 }
 
-/* The device is idle: what the program made there goes. */
+/* As in a new context, which it is to the program: other limits are hints, and stay. */
+static void forget_limit(struct weft_session *session, CUfunction function)
+{
+    enum { ANYWAY = 48 << 10 }; /* bytes of shared memory that a block may have */
+    int own = 0;
+
+    if (session->table->function_attribute(&own, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function) ==
+        CUDA_SUCCESS)
+        session->table->function_set(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                     ANYWAY - own);
+}
+
+/* The device is idle: what the program made and set there goes. */
 static CUresult reset_now(struct weft_session *session, struct session_wait *wait, CUresult result)
 {
     struct weft_session_arena *arena = &session->device[wait->device].arena;
@@ -85,10 +103,16 @@ static CUresult reset_now(struct weft_session *session, struct session_wait *wai
         if (place->device == wait->device &&
             (place->kind == WEFT_STREAM || place->kind == WEFT_EVENT || place->kind >= WEFT_ARRAY))
             session_drop(session, place);
+        const struct session_kernel *kernel = place->object;
+        if (place->kind == WEFT_FUNCTION && kernel->functions[wait->device] != NULL)
+            forget_limit(session, kernel->functions[wait->device]);
     }
     while (arena->blocks.count > 0 &&
            weft_arena_free(arena, arena->blocks.list[0].at) == CUDA_SUCCESS)
         continue;
+    for (int peer = 0; peer < session->count; peer++)
+        if (peer != wait->device && session->device[peer].context != NULL)
+            let_peer(session, &session->device[peer], false);
     return result;
 }
 

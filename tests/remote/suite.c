@@ -290,6 +290,34 @@ void suite_errors(void)
     (void)cudaGetLastError();
 }
 
+/* What was made and set on a device is gone with its context; the last error stays. */
+static void suite_reset(int device, int devices)
+{
+    enum { MUCH = 60000 }; /* of shared memory: a launch may have it because it was set */
+    const int peer = (device + 1) % devices;
+    int *memory = NULL, factor = 1, shift = 1, can = 0;
+    void *parameters[] = {&memory, &factor, &shift};
+    const dim3 one = {1, 1, 1};
+
+    OK(cudaMalloc((void **)&memory, 4096));
+    OK(cudaFuncSetAttribute(&suite_scale, cudaFuncAttributeMaxDynamicSharedMemorySize, MUCH));
+    OK(cudaLaunchKernel(&suite_scale, one, one, parameters, MUCH, NULL));
+    OK(cudaDeviceCanAccessPeer(&can, device, peer));
+    if (can)
+        OK(cudaDeviceEnablePeerAccess(peer, 0));
+    OK(cudaDeviceReset());
+    IS(cudaErrorInvalidValue, cudaFree(memory));
+    OK(cudaMalloc((void **)&memory, 4096));
+    IS(cudaErrorInvalidValue, cudaLaunchKernel(&suite_scale, one, one, parameters, MUCH, NULL));
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+    OK(cudaLaunchKernel(&suite_scale, one, one, parameters, 0, NULL));
+    if (can) {
+        OK(cudaDeviceEnablePeerAccess(peer, 0));
+        OK(cudaDeviceDisablePeerAccess(peer));
+    }
+    OK(cudaFree(memory));
+}
+
 /* ---- all ------------------------------------------------------------------------------------- */
 
 bool suite_end(void)
@@ -320,6 +348,7 @@ bool suite_run(void)
         suite_arrays();
         suite_managed();
         suite_errors();
+        suite_reset(device, devices);
         OK(cudaDeviceSynchronize());
         CHECK(cudaGetLastError() == cudaSuccess);
     }

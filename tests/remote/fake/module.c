@@ -217,6 +217,12 @@ CUresult fake_function_set(CUfunction handle, CUfunction_attribute attribute, in
     return CUDA_SUCCESS;
 }
 
+void fake_reset_kernels(void)
+{
+    for (int i = 0; i < kernel_count; i++)
+        kernels[i].shared = 0;
+}
+
 CUresult fake_function_set_cache(CUfunction handle, CUfunc_cache config)
 {
     return kernel_of(handle) != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
