@@ -23,8 +23,8 @@ static struct weft_box_side side_of(cudaArray_const_t array, const struct cudaPi
  * driver to say. */
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
 {
-    if (p == NULL || !cudart_is_kind(p->kind))
-        return cudart_done(p == NULL ? cudaErrorInvalidValue : cudaErrorInvalidMemcpyDirection);
+    if (p == NULL)
+        return cudart_done(cudaErrorInvalidValue);
     cudaArray_const_t array = p->srcArray != NULL ? p->srcArray : p->dstArray;
     const struct weft_box box = {.from = side_of(p->srcArray, &p->srcPtr, &p->srcPos),
                                  .to = side_of(p->dstArray, &p->dstPtr, &p->dstPos),
@@ -35,8 +35,12 @@ cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t st
         (p->dstArray == NULL && box.width > box.to.pitch))
         return cudart_done(cudaErrorInvalidPitchValue);
     ENTER(driver);
-    return box.width == 0 || box.rows == 0 || box.slices == 0
-               ? cudaSuccess
+    const bool empty = box.width == 0 || box.rows == 0 || box.slices == 0;
+    const cudaError_t error =
+        cudart_check_copy(driver, p->dstArray == NULL ? p->dstPtr.ptr : NULL,
+                          p->srcArray == NULL ? p->srcPtr.ptr : NULL, !empty, p->kind);
+    return error != cudaSuccess || empty
+               ? cudart_done(error)
                : cudart_driver_done(
                      driver->copy_box((const CUDA_MEMCPY3D *)(const void *)&box, ON(stream)));
 }

@@ -20,29 +20,50 @@ cudaError_t cudart_waited(cudaError_t error)
 #define MEMSET ALIAS
 #include "lists/plain.def"
 
+/* Memory that the driver knows: of a device, or pinned; or NULL, which it is told of. */
+static cudaError_t check_known(const struct weft_cuda_table *driver, const void *memory)
+{
+    CUpointer_attribute asked = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    unsigned type = 0;
+    void *answer = &type;
+
+    if (memory == NULL)
+        return cudaSuccess;
+    const CUresult result = driver->pointer_attributes(1, &asked, &answer, (CUdeviceptr)memory);
+    return result == CUDA_SUCCESS && type == 0 ? cudaErrorInvalidValue : (cudaError_t)result;
+}
+
+cudaError_t cudart_check_copy(const struct weft_cuda_table *driver, const void *to,
+                              const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    cudaError_t error = cudaSuccess;
+
+    if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    if (bytes != 0 && (kind & cudaMemcpyHostToDevice) != 0)
+        error = check_known(driver, to);
+    if (error == cudaSuccess && bytes != 0 && (kind & cudaMemcpyDeviceToHost) != 0)
+        error = check_known(driver, from);
+    return error;
+}
+
 /* ---- plain ----------------------------------------------------------------------------------- */
 
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
-{
-    if (!cudart_is_kind(kind))
-        return cudart_done(cudaErrorInvalidMemcpyDirection);
-    if (cudart_thread()->own_stream)
-        return cudart_waited(cudaMemcpyAsync(to, from, bytes, kind, NULL));
-    ENTER(driver);
-    return bytes == 0 ? cudaSuccess
-                      : cudart_driver_done(driver->copy((CUdeviceptr)to, (CUdeviceptr)from, bytes));
-}
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-                            cudaStream_t stream)
-{
-    if (!cudart_is_kind(kind))
-        return cudart_done(cudaErrorInvalidMemcpyDirection);
-    ENTER(driver);
-    return bytes == 0 ? cudaSuccess
-                      : cudart_driver_done(driver->copy_async((CUdeviceptr)to, (CUdeviceptr)from,
-                                                              bytes, ON(stream)));
-}
+/* What copies plainly by that call. */
+#define COPY(name, parameters, call)                                                               \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        ENTER(driver);                                                                             \
+        const cudaError_t error = cudart_check_copy(driver, to, from, bytes, kind);                \
+        return error != cudaSuccess || bytes == 0 ? cudart_done(error) : call;                     \
+    }
+COPY(cudaMemcpy, (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind),
+     cudart_thread()->own_stream
+         ? cudart_waited(cudaMemcpyAsync(to, from, bytes, kind, NULL))
+         : cudart_driver_done(driver->copy((CUdeviceptr)to, (CUdeviceptr)from, bytes)))
+COPY(cudaMemcpyAsync,
+     (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t stream),
+     cudart_driver_done(driver->copy_async((CUdeviceptr)to, (CUdeviceptr)from, bytes, ON(stream))))
 
 /* ---- between devices ------------------------------------------------------------------------- */
 
@@ -55,6 +76,8 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
     cudaError_t error = cudart_context(to_device, &to_context);
     if (error == cudaSuccess)
         error = cudart_context(from_device, &from_context);
+    if (error == cudaSuccess)
+        error = cudart_check_copy(driver, to, from, bytes, cudaMemcpyDeviceToDevice);
     if (error != cudaSuccess || bytes == 0)
         return cudart_done(error);
     return cudart_driver_done(
@@ -104,21 +127,23 @@ static cudaError_t place(const struct weft_cuda_table *driver, const void *symbo
     return cudaSuccess;
 }
 
-/* A copy to or from that place, which it calls `there`. */
-#define AT_SYMBOL(name, parameters, copy)                                                          \
+/* A copy to or from that place, which it calls `there`, and whose kind has that bit. */
+#define AT_SYMBOL(name, way, parameters, copy)                                                     \
     cudaError_t name parameters                                                                    \
     {                                                                                              \
         void *there = NULL;                                                                        \
+        if (kind != cudaMemcpyDefault && (kind & (way)) == 0)                                      \
+            return cudart_done(cudaErrorInvalidMemcpyDirection);                                   \
         ENTER(driver);                                                                             \
         const cudaError_t error = place(driver, symbol, bytes, offset, &there);                    \
         return error == cudaSuccess ? copy : cudart_done(error);                                   \
     }
 
-AT_SYMBOL(cudaMemcpyToSymbolAsync,
+AT_SYMBOL(cudaMemcpyToSymbolAsync, cudaMemcpyHostToDevice,
           (const void *symbol, const void *from, size_t bytes, size_t offset,
            enum cudaMemcpyKind kind, cudaStream_t stream),
           cudaMemcpyAsync(there, from, bytes, kind, stream))
-AT_SYMBOL(cudaMemcpyFromSymbolAsync,
+AT_SYMBOL(cudaMemcpyFromSymbolAsync, cudaMemcpyDeviceToHost,
           (void *to, const void *symbol, size_t bytes, size_t offset, enum cudaMemcpyKind kind,
            cudaStream_t stream),
           cudaMemcpyAsync(to, there, bytes, kind, stream))

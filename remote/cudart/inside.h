@@ -117,10 +117,10 @@ static inline void cudart_set(void *result, const struct cudart_field *field, in
 #define RESULT(name, parameters, out, call) CUDART_RESULT(name, parameters, out, call, ENTER)
 #define KNOW(name, parameters, out, call)   CUDART_RESULT(name, parameters, out, call, FIND)
 
-static inline bool cudart_is_kind(enum cudaMemcpyKind kind)
-{
-    return kind >= cudaMemcpyHostToHost && kind <= cudaMemcpyDefault;
-}
+/* What a copy of that kind calls a device's is memory that the driver knows. NULL: an array's side.
+ * Errors: INVALID_MEMCPY_DIRECTION; INVALID_VALUE: of nobody. */
+cudaError_t cudart_check_copy(const struct weft_cuda_table *driver, const void *to,
+                              const void *from, size_t bytes, enum cudaMemcpyKind kind);
 /* A copy in the default stream, and its end. */
 cudaError_t cudart_waited(cudaError_t error);
 

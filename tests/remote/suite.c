@@ -272,6 +272,15 @@ void suite_errors(void)
     IS(cudaErrorInvalidMemcpyDirection, cudaMemcpy(device, host, 8, (enum cudaMemcpyKind)9));
     IS(cudaErrorInvalidValue, cudaMemcpy(NULL, device, 64, cudaMemcpyDeviceToHost));
     IS(cudaErrorInvalidValue, cudaMemcpy(device, NULL, 64, cudaMemcpyHostToDevice));
+    IS(cudaErrorInvalidValue, cudaMemcpy(host, device, 64, cudaMemcpyHostToDevice));
+    IS(cudaErrorInvalidValue, cudaMemcpy(device, host, 64, cudaMemcpyDeviceToDevice));
+    IS(cudaErrorInvalidValue, cudaMemcpy2D(host, 8, host, 8, 8, 8, cudaMemcpyDeviceToHost));
+    IS(cudaErrorInvalidValue, cudaMemcpyPeer(device, 0, host, 0, 8));
+    IS(cudaErrorInvalidValue, /* of nobody */
+       cudaMemcpy(host, (void *)0xdeadbeef000, 64, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(device + (1 << 20), host, 0, cudaMemcpyHostToDevice)); /* nothing */
+    IS(cudaErrorInvalidMemcpyDirection,
+       cudaMemcpyToSymbol(&suite_table, host, 8, 0, cudaMemcpyDeviceToHost));
     IS(cudaErrorInvalidValue, cudaFree(device + 64));
     IS(cudaErrorInvalidValue, cudaMalloc(NULL, 8));
     CHECK(cudaPeekAtLastError() == cudaErrorInvalidValue);
