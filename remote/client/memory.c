@@ -210,6 +210,20 @@ CUresult client_free_async(CUdeviceptr address, CUstream stream)
 
 /* ---- fills ----------------------------------------------------------------------------------- */
 
+/* Of pinned memory of the program: by the host, after the stream. */
+static CUresult fill_host(const struct client_device *device, unsigned char *to, size_t pitch,
+                          int value, size_t width, size_t rows, CUstream stream)
+{
+    weft_lock(&client.lock);
+    const struct weft_client_region *region = client_region_at(to, (rows - 1) * pitch + width);
+    const bool pinned = region != NULL && region->pinned;
+    weft_unlock(&client.lock);
+    const CUresult result = pinned ? client_synchronize(device, stream) : CUDA_ERROR_INVALID_VALUE;
+    for (size_t r = 0; r < rows && result == CUDA_SUCCESS; r++)
+        memset(to + r * pitch, value, width);
+    return result;
+}
+
 /* Of another device by that, in its default stream: after the stream, and done on return. */
 CUresult client_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
                            size_t rows, CUstream stream)
@@ -224,7 +238,9 @@ CUresult client_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, si
         return CUDA_ERROR_INVALID_VALUE;
     const enum client_place place = client_find(to, (rows - 1) * pitch + width, &device);
     const bool near = device == route.device;
-    if (!client_on_device(place))
+    if (place == CLIENT_HOST)
+        return fill_host(route.device, (unsigned char *)to, pitch, value, width, rows, stream);
+    if (place == CLIENT_NOWHERE)
         return CUDA_ERROR_INVALID_VALUE;
     if (!near)
         result = client_synchronize(route.device, stream);

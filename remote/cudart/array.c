@@ -102,6 +102,10 @@ cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExte
     return cudaSuccess;
 }
 
+ALIAS(cudaGetChannelDesc, (struct cudaChannelFormatDesc * desc, cudaArray_const_t array),
+      desc != NULL ? cudaArrayGetInfo(desc, NULL, NULL, (cudaArray_t)(uintptr_t)array)
+                   : cudart_done(cudaErrorInvalidValue))
+
 /* ---- textures and surfaces ------------------------------------------------------------------- */
 
 /* What is read. Lines and rows of memory begin alike, for runtime and driver. */

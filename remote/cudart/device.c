@@ -206,7 +206,8 @@ static cudaError_t set_peer(int peer, unsigned flags, bool on)
     CUcontext context;
 
     ENTER(driver);
-    const cudaError_t error = cudart_context(peer, &context);
+    const cudaError_t error =
+        peer == cudart_thread()->device ? cudaErrorInvalidDevice : cudart_context(peer, &context);
     if (error != cudaSuccess)
         return cudart_done(error);
     return cudart_driver_done(on ? driver->peer_enable(context, flags)

@@ -95,6 +95,21 @@ static cudaError_t check_shared(const struct weft_cuda_table *driver, struct cud
                                                            : (cudaError_t)result;
 }
 
+/* All blocks of a cooperative launch run at once. */
+static cudaError_t check_room(const struct weft_cuda_table *driver, CUfunction function,
+                              uint64_t blocks, int threads, size_t shared)
+{
+    int each = 0, processors = 0;
+    CUresult result = driver->occupancy_blocks(&each, function, threads, shared, 0);
+
+    if (result == CUDA_SUCCESS)
+        result = driver->device_attribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                                          cudart_thread()->device);
+    return result == CUDA_SUCCESS && blocks > (uint64_t)each * (uint64_t)processors
+               ? cudaErrorCooperativeLaunchTooLarge
+               : (cudaError_t)result;
+}
+
 static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, void **parameters,
                           size_t shared, cudaStream_t stream, bool cooperative)
 {
@@ -107,6 +122,9 @@ static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, v
         error = cudart_function(driver, kernel, &function);
     if (error == cudaSuccess && shared > SHARED_ANYWAY)
         error = check_shared(driver, kernel, function, shared);
+    if (error == cudaSuccess && cooperative)
+        error = check_room(driver, function, (uint64_t)grid.x * grid.y * grid.z,
+                           (int)(block.x * block.y * block.z), shared);
     if (error != cudaSuccess)
         return cudart_done(error);
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};

@@ -114,6 +114,8 @@ IS(context_state, (CUdevice device, unsigned *flags, int *active),
 
 /* How a thread waits is no affair of these drivers: remembered, without effect. */
 IS(context_flags, (CUdevice device, unsigned flags),
+   if ((flags & ~(unsigned)CU_CTX_FLAGS_MASK) != 0 ||
+       (flags & CU_CTX_SCHED_MASK) > CU_CTX_SCHED_BLOCKING_SYNC) return CUDA_ERROR_INVALID_VALUE;
    __atomic_store_n(&known->flags, flags, __ATOMIC_RELAXED))
 
 CUresult KNOWN(context_use)(CUcontext context)

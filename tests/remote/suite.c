@@ -129,6 +129,9 @@ void suite_devices(void)
     CHECK(greatest <= least);
     OK(cudaDeviceGetLimit(&limit, cudaLimitStackSize));
     CHECK(limit > 0);
+    IS(cudaErrorInvalidValue, cudaSetDeviceFlags(1 << 16));
+    IS(cudaErrorInvalidDevice, cudaDeviceEnablePeerAccess(device, 0));
+    (void)cudaGetLastError();
     CHECK(strcmp(cudaGetErrorName(cudaErrorMemoryAllocation), "cudaErrorMemoryAllocation") == 0);
     CHECK(strcmp(cudaGetErrorString(cudaErrorMemoryAllocation), "out of memory") == 0);
 }
@@ -175,6 +178,10 @@ static void pinned(void)
     OK(cudaMemcpyAsync(host + BYTES, device, BYTES, cudaMemcpyDefault, NULL));
     OK(cudaDeviceSynchronize());
     CHECK(memcmp(host, host + BYTES, BYTES) == 0);
+    OK(cudaMemset(host + 5, 0x77, 10));
+    OK(cudaDeviceSynchronize());
+    CHECK(host[4] == host[BYTES + 4] && host[5] == 0x77 && host[14] == 0x77 &&
+          host[15] == host[BYTES + 15]);
     OK(cudaPointerGetAttributes(&attributes, host + 5));
     CHECK(attributes.type == cudaMemoryTypeHost);
     OK(cudaPointerGetAttributes(&attributes, device + 5));

@@ -95,6 +95,8 @@ static void lines(unsigned char *there, unsigned char *host)
     OK(cudaMallocArray(&array, &number, WIDTH, ROWS, cudaArraySurfaceLoadStore));
     OK(cudaMallocArray(&other, &number, WIDTH, ROWS, cudaArrayDefault));
     OK(cudaArrayGetInfo(&desc, &extent, &flags, array));
+    desc.x = 0;
+    OK(cudaGetChannelDesc(&desc, array));
     CHECK(desc.x == 32 && desc.y == 0 && desc.f == number.f && extent.width == WIDTH &&
           extent.height == ROWS && extent.depth == 0 && flags == cudaArraySurfaceLoadStore);
     fill(host);

@@ -63,6 +63,8 @@ void suite_launches(void)
     OK(cudaOccupancyAvailableDynamicSMemPerBlock(&shared, &suite_add, 1, BLOCK));
     CHECK(shared > 0);
     OK(cudaLaunchCooperativeKernel(&suite_add, grid, block, parameters, 0, NULL));
+    IS(cudaErrorCooperativeLaunchTooLarge,
+       cudaLaunchCooperativeKernel(&suite_add, (dim3){100000, 1, 1}, block, parameters, 0, NULL));
     IS(cudaErrorInvalidConfiguration,
        cudaLaunchKernel(&suite_add, grid, (dim3){2048, 1, 1}, parameters, 0, NULL));
     IS(cudaErrorInvalidConfiguration,
