@@ -51,6 +51,8 @@ if [ -x "$tests/remote_blas" ]; then
     grep -q 'a program wants libcufft.so.12' "$here/broken.err" || fail "broken: $(cat "$here/broken.err")"
     expect 'check a library' 1 'cublasUint8gemmBias                                  refused: docs/remote.md#libraries' "$cuda" check "$tests/remote_blas"
 fi
+expect 'check the driver' 1 'cuInit                                               refused: docs/remote.md#the-driver' \
+    "$cuda" check "$tests/remote_driver_user.so"
 expect check 0 '0 of them refused' "$cuda" check "$program"
 expect 'check refuses' 1 '__cudaRegisterManagedVar                             refused: docs/remote.md#unified-memory' \
     "$cuda" check "$tests/remote_refused"

@@ -31,17 +31,19 @@ struct count {
     int used, refused;
 };
 
-static bool is_library(const char *name)
+/* Under which heading it is refused, if it is not served; NULL: it is none of CUDA's. */
+static const char *heading_of(const char *name)
 {
-    static const char *const libraries[] = {"cublas", "cusolver", "cufft", "curand", "cusparse",
-                                            "cudnn",  "nccl",     "npp",   "nvjpeg", "nvrtc"};
+    static const char *const prefixes[] = {"cu",     "cublas",   "cusolver", "cufft",
+                                           "curand", "cusparse", "cudnn",    "nccl",
+                                           "npp",    "nvjpeg",   "nvrtc"};
 
-    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
-        const size_t length = strlen(libraries[i]);
-        if (strncmp(name, libraries[i], length) == 0 && name[length] >= 'A' && name[length] <= 'Z')
-            return true;
+    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        const size_t length = strlen(prefixes[i]);
+        if (strncmp(name, prefixes[i], length) == 0 && name[length] >= 'A' && name[length] <= 'Z')
+            return i == 0 ? "the-driver" : "libraries";
     }
-    return false;
+    return NULL;
 }
 
 static void tell_one(struct count *count, const char *name, const char *why)
@@ -54,15 +56,15 @@ static void tell_one(struct count *count, const char *name, const char *why)
 
 static void tell_library(void *context, const char *name, uint64_t value, uint64_t room)
 {
-    const char *const *at = served;
+    const char *const *at = served, *heading = heading_of(name);
 
     (void)value;
     (void)room;
-    if (!is_library(name))
+    if (heading == NULL)
         return;
     while (*at != NULL && strcmp(*at, name) != 0)
         at++;
-    tell_one(context, name, *at == NULL ? "libraries" : NULL);
+    tell_one(context, name, *at == NULL ? heading : NULL);
 }
 
 static void tell(void *context, const char *name, uint64_t value, uint64_t room)
