@@ -1,16 +1,16 @@
 /*
  * test_managed.c - managed and mapped memory, where sessions are processes of their own: the suite,
- * a program's own handlers of SIGSEGV, small stacks, callbacks, a fork, and a server that is lost.
+ * a program's own handlers of SIGSEGV, threads and callbacks (managed_threads.c), a fork, and a
+ * server that is lost.
  * Arguments: servers, devices of each, seed.
  */
-#include "suite.h"
+#include "managed.h"
 
 #include "boot/interface.h"
 #include "fake/fake.h"
 #include "remote/client/client.h"
 #include "remote/session/session.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SERVERS = 4, DEVICES = 4, N = 1 << 18 };
+enum { SERVERS = 4, DEVICES = 4 };
 
 void weft_fake_kernels(const struct weft_fake_registry *registry);
 
@@ -72,17 +72,6 @@ static bool join(int count, int devices, const char *seed)
 
 /* ---- beside the program's own ---------------------------------------------------------------- */
 
-static unsigned *x;
-
-static void scale(int shift)
-{
-    int one = 1;
-    void *parameters[] = {&x, &one, &shift};
-
-    OK(cudaLaunchKernel(&suite_scale, (dim3){N / 256, 1, 1}, (dim3){256, 1, 1}, parameters, 0,
-                        NULL));
-}
-
 static sigjmp_buf back;
 static struct sigaction found;
 static volatile sig_atomic_t heard, asked;
@@ -118,22 +107,22 @@ static void own_handlers(void)
 {
     guard = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     set(jump, NULL);
-    OK(cudaMallocManaged((void **)&x, N * sizeof(*x), cudaMemAttachGlobal));
-    memset(x, 0, N * sizeof(*x));
-    scale(1);
-    CHECK(x[0] == 1 && x[N - 1] == 1);
+    OK(cudaMallocManaged((void **)&managed, N * sizeof(*managed), cudaMemAttachGlobal));
+    memset(managed, 0, N * sizeof(*managed));
+    managed_scale(1);
+    CHECK(managed[0] == 1 && managed[N - 1] == 1);
     for (int i = 0; i < 2; i++)
         if (sigsetjmp(back, 1) == 0)
             *(volatile unsigned char *)guard = 1;
     CHECK(heard == 2);
     if (sigsetjmp(back, 1) == 0) { /* no code is there, whatever the memory's state */
-        ((void (*)(void))(void *)x)();
+        ((void (*)(void))(void *)managed)();
         CHECK(false);
     }
     heard = 0;
     set(ask_found, &found);
-    scale(1);
-    CHECK(x[0] == 2 && x[N - 1] == 2 && asked == 0);
+    managed_scale(1);
+    CHECK(managed[0] == 2 && managed[N - 1] == 2 && asked == 0);
     if (sigsetjmp(back, 1) == 0) /* by both, up to the first */
         *(volatile unsigned char *)guard = 1;
     CHECK(heard == 2);
@@ -142,197 +131,6 @@ static void own_handlers(void)
     CHECK(heard == 2);
     signal(SIGSEGV, SIG_DFL);
     set(found.sa_sigaction, NULL);
-}
-
-static void *sum(void *argument)
-{
-    unsigned *result = argument;
-
-    for (int i = 0; i < N; i += 512)
-        *result += x[i];
-    return NULL;
-}
-
-static void small_stack(void)
-{
-    pthread_attr_t attributes;
-    pthread_t thread;
-    unsigned result = 0;
-
-    for (int i = 0; i < N; i++)
-        x[i] = 2;
-    scale(1);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, (size_t)PTHREAD_STACK_MIN + 16384);
-    CHECK(pthread_create(&thread, &attributes, sum, &result) == 0);
-    pthread_join(thread, NULL);
-    CHECK(result == 3 * N / 512);
-}
-
-static void count(void *argument)
-{
-    (void)argument;
-    for (int i = 0; i < N; i += 1024)
-        x[i] += 100;
-}
-
-/* What it writes is there for kernels that were launched before it ran. */
-static void callbacks(void)
-{
-    memset(x, 0, N * sizeof(*x));
-    for (int i = 0; i < 3; i++) {
-        scale(1);
-        OK(cudaLaunchHostFunc(NULL, count, NULL));
-    }
-    scale(1);
-    OK(cudaDeviceSynchronize());
-    CHECK(x[0] == 304 && x[1] == 4 && x[N - 1024] == 304 && x[N - 1] == 4);
-}
-
-static void count_late(void *argument)
-{
-    usleep(50000);
-    count(argument);
-}
-
-static void *synchronize(void *argument)
-{
-    OK(cudaSetDevice(0));
-    OK(argument == NULL ? cudaDeviceSynchronize() : cudaStreamSynchronize(NULL));
-    return NULL;
-}
-
-static void count_one(void *argument)
-{
-    (void)argument;
-    x[0] += 100;
-}
-
-static void nothing(void *argument)
-{
-    (void)argument;
-}
-
-/* Callbacks touch it while others wait for them: who touches it, too, who synchronises, more
- * threads than calls that may wait, and as many callbacks as there may be. */
-static void busy_callbacks(void)
-{
-    enum { WAITERS = 80, CALLBACKS = 4096 };
-    pthread_t thread[WAITERS];
-
-    memset(x, 0, N * sizeof(*x));
-    scale(1);
-    OK(cudaLaunchHostFunc(NULL, count_late, NULL));
-    CHECK(x[0] == 101 && x[1] == 1);
-    for (int round = 0; round < 40; round++) {
-        CHECK(pthread_create(&thread[0], NULL, synchronize, NULL) == 0);
-        scale(0);
-        OK(cudaLaunchHostFunc(NULL, count_one, NULL));
-        scale(0);
-        pthread_join(thread[0], NULL);
-    }
-    OK(cudaLaunchHostFunc(NULL, count_late, NULL));
-    for (int i = 0; i < WAITERS; i++)
-        CHECK(pthread_create(&thread[i], NULL, synchronize, x) == 0);
-    for (int i = 0; i < WAITERS; i++)
-        pthread_join(thread[i], NULL);
-    CHECK(x[0] == 4201);
-    scale(0);
-    OK(cudaLaunchHostFunc(NULL, count_late, NULL));
-    for (int i = 0; i < CALLBACKS; i++)
-        OK(cudaLaunchHostFunc(NULL, nothing, NULL));
-    OK(cudaDeviceSynchronize());
-    CHECK(x[0] == 4301);
-}
-
-enum { ADDITIONS = 200000 };
-
-static void *add(void *argument)
-{
-    volatile unsigned *at = argument;
-
-    for (int i = 0; i < ADDITIONS; i++)
-        *at += 1;
-    return NULL;
-}
-
-/* No store is lost while what is stored to moves to the device and back. */
-static void additions(void)
-{
-    pthread_t thread;
-
-    memset(x, 0, N * sizeof(*x));
-    CHECK(pthread_create(&thread, NULL, add, &x[N / 2]) == 0);
-    for (int i = 0; i < 100; i++)
-        scale(0);
-    pthread_join(thread, NULL);
-    CHECK(x[N / 2] == ADDITIONS && x[N / 2 + 1] == 0);
-}
-
-static bool reads;
-
-static void *read_on(void *argument)
-{
-    while (__atomic_load_n(&reads, __ATOMIC_RELAXED))
-        (void)*(volatile unsigned *)&x[512];
-    return argument;
-}
-
-static void wait_a_little(void *argument)
-{
-    (void)argument;
-    usleep(2000);
-}
-
-/* Copies within device 0, whose calls wait for device 1 first. Meanwhile a thread reads beside. */
-static void late_copies(void)
-{
-    unsigned *device = NULL;
-    pthread_t thread;
-
-    OK(cudaMalloc((void **)&device, sizeof(*device)));
-    reads = true;
-    CHECK(pthread_create(&thread, NULL, read_on, NULL) == 0);
-    for (unsigned i = 1; i <= 40; i++) {
-        OK(cudaMemcpy(device, &i, sizeof(i), cudaMemcpyDefault));
-        OK(cudaSetDevice(1));
-        OK(cudaLaunchHostFunc(NULL, wait_a_little, NULL));
-        OK(cudaMemcpy(x, device, sizeof(*device), cudaMemcpyDefault));
-        OK(cudaSetDevice(0));
-        CHECK(x[0] == i);
-    }
-    __atomic_store_n(&reads, false, __ATOMIC_RELAXED);
-    pthread_join(thread, NULL);
-    OK(cudaFree(device));
-}
-
-static void *allocate(void *argument)
-{
-    void *memory = NULL;
-
-    OK(cudaSetDevice(0));
-    for (int i = 0; i < 200; i++) {
-        OK(cudaMallocManaged(&memory, 64, cudaMemAttachGlobal));
-        OK(cudaFree(memory));
-    }
-    return argument;
-}
-
-/* Of device 1, while device 0 gets such memory and gives it back. */
-static void resets(void)
-{
-    pthread_t thread;
-    void *memory = NULL;
-
-    OK(cudaSetDevice(1));
-    CHECK(pthread_create(&thread, NULL, allocate, NULL) == 0);
-    for (int i = 0; i < 20; i++) {
-        for (int b = 0; b < 4; b++)
-            OK(cudaMallocManaged(&memory, 64, cudaMemAttachGlobal));
-        OK(cudaDeviceReset());
-    }
-    pthread_join(thread, NULL);
-    OK(cudaSetDevice(0));
 }
 
 /* The error of a call that nobody waits for comes to the program, not to who brings memory. */
@@ -344,10 +142,10 @@ static void late_errors(void)
 
     OK(cudaMallocArray(&array, &number, 64, 64, 0));
     OK(cudaMalloc(&device, 4096));
-    scale(1);
+    managed_scale(1);
     OK(cudaMemcpy2DToArrayAsync(array, 60 * sizeof(int), 0, device, 64, 64, 1, /* beyond its end */
                                 cudaMemcpyDeviceToDevice, NULL));
-    CHECK(x[N / 2 + 1] == 1);
+    CHECK(managed[N / 2 + 1] == 1);
     IS(cudaErrorInvalidValue, cudaStreamSynchronize(NULL));
     OK(cudaStreamSynchronize(NULL));
     OK(cudaFree(device));
@@ -360,17 +158,17 @@ static void children(void)
 {
     int status = 0;
 
-    x[0] = 7;
+    managed[0] = 7;
     const pid_t child = fork();
     if (child == 0) {
         signal(SIGSEGV, SIG_DFL);
-        x[0] = 8;
+        managed[0] = 8;
         _exit(EXIT_SUCCESS);
     }
     CHECK(waitpid(child, &status, 0) == child && status != 0);
-    CHECK(x[0] == 7);
-    scale(1);
-    CHECK(x[0] == 8);
+    CHECK(managed[0] == 7);
+    managed_scale(1);
+    CHECK(managed[0] == 8);
 }
 
 /* A SIGSEGV that somebody sends does what it does without such memory. */
@@ -383,7 +181,7 @@ static int send_signal(void (*action)(int))
         signal(SIGSEGV, action);
         if (!join(1, 1, "1"))
             _exit(EXIT_FAILURE);
-        OK(cudaMallocManaged((void **)&x, 64, cudaMemAttachGlobal));
+        OK(cudaMallocManaged((void **)&managed, 64, cudaMemAttachGlobal));
         raise(SIGSEGV);
         raise(SIGSEGV);
         _exit(EXIT_SUCCESS);
@@ -395,14 +193,14 @@ static int send_signal(void (*action)(int))
 static void *touch_on(void *argument)
 {
     int one = 1;
-    void *parameters[] = {&x, &one, &one};
+    void *parameters[] = {&managed, &one, &one};
 
     cudaSetDevice(0);
     for (;;) { /* launches fail in the end */
         if (cudaLaunchKernel(&suite_scale, (dim3){1, 1, 1}, (dim3){1, 1, 1}, parameters, 0, NULL) !=
             cudaSuccess)
             usleep(100);
-        x[N - 1] = x[0];
+        managed[N - 1] = managed[0];
     }
     return argument;
 }
@@ -417,7 +215,7 @@ static int end_with_threads(void)
         pthread_t thread;
         if (!join(1, 1, "1"))
             _exit(EXIT_FAILURE);
-        OK(cudaMallocManaged((void **)&x, N * sizeof(*x), cudaMemAttachGlobal));
+        OK(cudaMallocManaged((void **)&managed, N * sizeof(*managed), cudaMemAttachGlobal));
         for (int i = 0; i < 4; i++)
             CHECK(pthread_create(&thread, NULL, touch_on, NULL) == 0);
         usleep(30000);
@@ -441,16 +239,16 @@ static void lose_server(int devices)
     volatile bool bus = false;
 
     OK(cudaSetDevice(0));
-    memset(x, 0, N * sizeof(*x));
-    scale(1);
+    memset(managed, 0, N * sizeof(*managed));
+    managed_scale(1);
     OK(cudaStreamSynchronize(NULL));
-    CHECK(x[0] == 1);
+    CHECK(managed[0] == 1);
     kill(servers[0], SIGKILL);
-    for (int i = 0; i < 100 && cudaMemset(x, 0, 64) == cudaSuccess; i++)
+    for (int i = 0; i < 100 && cudaMemset(managed, 0, 64) == cudaSuccess; i++)
         usleep(50000);
     signal(SIGBUS, lost);
     if (sigsetjmp(back, 1) == 0)
-        CHECK(x[N - 1] == 1 && devices == 0);
+        CHECK(managed[N - 1] == 1 && devices == 0);
     else
         bus = true;
     CHECK(bus);
@@ -472,14 +270,7 @@ int main(int argc, char **argv)
         suite_managed();
     }
     OK(cudaSetDevice(0));
-    small_stack();
-    callbacks();
-    busy_callbacks();
-    additions();
-    if (count * devices > 1) {
-        late_copies();
-        resets();
-    }
+    managed_threads(count * devices > 1);
     late_errors();
     children();
     lose_server(devices);
