@@ -35,12 +35,6 @@ static CUresult copy_slices(const struct weft_box *box, CUstream stream)
     return result;
 }
 
-static CUresult post_box(const struct client_device *device, const struct weft_box *box,
-                         CUstream stream)
-{
-    return client_post(device, WEFT_CALL_copy_box, CLIENT_WORDS(WORD(stream)), box, sizeof(*box));
-}
-
 static CUresult by_way(const struct weft_box *box, struct client_device *device, CUstream stream)
 {
     const bool to_array = is_array(&box->to);
@@ -56,9 +50,10 @@ static CUresult by_way(const struct weft_box *box, struct client_device *device,
     if (result != CUDA_SUCCESS)
         return result;
     second.from = first.to;
-    result = to_array ? copy_slices(&first, stream) : post_box(device, &first, stream);
+    result = to_array ? copy_slices(&first, stream) : client_copy_near(device, &first, stream);
     if (result == CUDA_SUCCESS)
-        result = to_array ? post_box(device, &second, stream) : copy_slices(&second, stream);
+        result =
+            to_array ? client_copy_near(device, &second, stream) : copy_slices(&second, stream);
     const CUresult freed = client_free_async(first.to.device, stream);
     return result == CUDA_SUCCESS ? freed : result;
 }
@@ -92,7 +87,7 @@ CUresult client_copy_box(const CUDA_MEMCPY3D *copy, CUstream stream)
         return by_way(&box, route.device, stream);
     result = client_give(route.device, box.to.device, box.from.device);
     if (result == CUDA_SUCCESS)
-        result = post_box(route.device, &box, stream);
+        result = client_copy_near(route.device, &box, stream);
     client_given();
     return result;
 }

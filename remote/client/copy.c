@@ -232,10 +232,22 @@ static CUresult copy_to_host(struct copy *c)
     return to_host(c);
 }
 
+CUresult client_copy_near(const struct client_device *device, const struct weft_box *box,
+                          CUstream stream)
+{
+    return client_post(device, WEFT_CALL_copy_near, CLIENT_WORDS(WORD(stream)), box, sizeof(*box));
+}
+
 static CUresult copy_near(const struct copy *c)
 {
-    return CLIENT_POST(c->at, copy_near, c->to, c->to_pitch, c->from, c->from_pitch, c->bytes,
-                       c->rows, WORD(c->stream));
+    const struct weft_box box = {
+        .to = {.type = CU_MEMORYTYPE_UNIFIED, .device = c->to, .pitch = c->to_pitch},
+        .from = {.type = CU_MEMORYTYPE_UNIFIED, .device = c->from, .pitch = c->from_pitch},
+        .width = c->bytes,
+        .rows = c->rows,
+        .slices = 1};
+
+    return client_copy_near(c->at, &box, c->stream);
 }
 
 static CUresult copy_on_devices(const struct copy *c)

@@ -235,6 +235,9 @@ void client_managed_stop(void);
 /* ---- copy.c */
 CUresult client_copy_plain(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream, bool waits);
 CUresult client_copy_rows(const struct weft_rows *rows, CUstream stream);
+/* All of it by the driver of that device's server. */
+CUresult client_copy_near(const struct client_device *device, const struct weft_box *box,
+                          CUstream stream);
 
 /* ---- module.c */
 CUresult client_function(const struct client_device *device, CUfunction function, uint64_t *handle);

@@ -1,12 +1,11 @@
 /*
- * remote/session/array.c - arrays, the textures and surfaces over them, and copies from and to
- * them. The driver makes them, and checks what lies within an array; sizes, addresses and handles
- * are checked here. Session's thread only.
+ * remote/session/array.c - arrays, and the textures and surfaces over them. The driver makes them,
+ * and checks what lies within an array; sizes, addresses and handles are checked here. Session's
+ * thread only.
  */
 #include "remote/session/inside.h"
 
 enum {
-    SIDE_MOST = 1 << 17, /* elements in one direction: no device takes more */
     FLAGS = CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_SURFACE_LDST | CUDA_ARRAY3D_CUBEMAP |
             CUDA_ARRAY3D_TEXTURE_GATHER
 };
@@ -18,8 +17,8 @@ static uint64_t units_of(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
     const uint64_t bytes = weft_texel_bytes(shape->Format, shape->NumChannels);
 
-    if (shape->Width > SIDE_MOST || shape->Height > SIDE_MOST || shape->Depth > SIDE_MOST ||
-        (shape->Flags & ~(unsigned)FLAGS) != 0)
+    if (shape->Width > SESSION_SIDE_MOST || shape->Height > SESSION_SIDE_MOST ||
+        shape->Depth > SESSION_SIDE_MOST || (shape->Flags & ~(unsigned)FLAGS) != 0)
         return 0;
     return (shape->Width * (shape->Height != 0 ? shape->Height : 1) *
                 (shape->Depth != 0 ? shape->Depth : 1) * bytes +
@@ -58,8 +57,7 @@ SESSION_DO(array_destroy)
                                weft_record_words(record)[0]);
 }
 
-/* The driver's array of a handle, on that device; NULL: none. */
-static CUarray array_at(const struct weft_session *session, int device, CUarray handle)
+CUarray session_array(const struct weft_session *session, int device, CUarray handle)
 {
     const struct weft_place *place =
         weft_handles_find(&session->handles, WEFT_ARRAY, (uint64_t)(uintptr_t)handle);
@@ -79,13 +77,13 @@ static bool take_resource(const struct weft_session *session, int device, CUDA_R
         return false;
     switch (r->resType) {
     case CU_RESOURCE_TYPE_ARRAY:
-        r->res.array.hArray = array_at(session, device, r->res.array.hArray);
+        r->res.array.hArray = session_array(session, device, r->res.array.hArray);
         return r->res.array.hArray != NULL;
     case CU_RESOURCE_TYPE_LINEAR:
         return bytes != 0 && session_device_of(session, r->res.linear.devPtr,
                                                r->res.linear.sizeInBytes) == device;
     case CU_RESOURCE_TYPE_PITCH2D:
-        return bytes != 0 && r->res.pitch2D.width <= SIDE_MOST &&
+        return bytes != 0 && r->res.pitch2D.width <= SESSION_SIDE_MOST &&
                session_rows_at(session, r->res.pitch2D.devPtr, r->res.pitch2D.pitchInBytes,
                                r->res.pitch2D.width * bytes, r->res.pitch2D.height) == device;
     default:
@@ -122,40 +120,3 @@ static CUresult end(struct weft_session *session, int device, enum weft_argument
 OF_RESOURCE(texture, WEFT_TEXTURE, , &call->how,
             call->view.format != 0 || call->view.width != 0 ? &call->view : NULL)
 OF_RESOURCE(surface, WEFT_SURFACE)
-
-/* ---- copies ---------------------------------------------------------------------------------- */
-
-/* Checks one side of a box, and has nothing but what was checked in it. */
-static bool take_side(const struct weft_session *session, int device, const struct weft_box *box,
-                      struct weft_box_side *side)
-{
-    const struct weft_box_side asked = *side;
-
-    *side = (struct weft_box_side){.type = asked.type};
-    if (asked.type == CU_MEMORYTYPE_ARRAY) {
-        side->x = asked.x;
-        side->y = asked.y;
-        side->z = asked.z;
-        side->array = array_at(session, device, asked.array);
-        return side->array != NULL;
-    }
-    side->device = asked.device;
-    side->pitch = asked.pitch;
-    side->height = asked.height;
-    return asked.type == CU_MEMORYTYPE_UNIFIED && asked.pitch >= box->width &&
-           (box->slices == 1 || (asked.height >= box->rows && asked.height <= SIDE_MOST)) &&
-           session_rows_at(session, asked.device, asked.pitch, box->width,
-                           (box->slices - 1) * asked.height + box->rows) == device;
-}
-
-SESSION_DO(copy_box)
-{
-    struct weft_box *box = &call->box;
-
-    return box->rows - 1 < SIDE_MOST && box->slices - 1 < SIDE_MOST &&
-                   take_side(session, record->device, box, &box->from) &&
-                   take_side(session, record->device, box, &box->to)
-               ? (int)session->table->copy_box((const CUDA_MEMCPY3D *)(const void *)box,
-                                               call->stream)
-               : CUDA_ERROR_INVALID_VALUE;
-}

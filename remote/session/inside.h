@@ -11,7 +11,8 @@ enum {
     SESSION_CHUNKS = 64,           /* pinned memory for copies inside records */
     SESSION_ARRAY_UNIT = 64 << 10, /* bytes: an array counts as so many of these */
     SESSION_PENDING = 1024,        /* waiting calls, copies and events of one program */
-    SESSION_MARKS = 128            /* the network has fewer under way */
+    SESSION_MARKS = 128,           /* the network has fewer under way */
+    SESSION_SIDE_MOST = 1 << 17    /* elements in one direction: no device takes more */
 };
 
 /* How a record was taken, beside CUDA's errors. */
@@ -160,6 +161,10 @@ CUresult session_drop(struct weft_session *session, struct weft_place *place);
 /* Whose memory, which the program may touch, all of it is; -1: none's. */
 int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes);
 
+/* memory.c: from where rows begin to where they end; 0: they make no sense. */
+uint64_t session_extent(uint64_t pitch, uint64_t width, uint64_t rows);
+/* array.c: the driver's array of a handle, on that device; NULL: none. */
+CUarray session_array(const struct weft_session *session, int device, CUarray handle);
 /* memory.c: whose rows they are; -1: nobody's, or they make no sense. */
 int session_rows_at(const struct weft_session *session, uint64_t address, uint64_t pitch,
                     uint64_t width, uint64_t rows);
@@ -233,9 +238,9 @@ void *session_shared(const struct weft_session *session, uint64_t address, uint6
 void session_shares_close(struct weft_session *session); /* the devices are idle */
 
 /*
- * ---- memory.c, array.c, module.c, copies.c, device.c: the calls; execute.c has those that are the
- * driver's. Arguments have the names that they have in calls.def. A value of an answer is set on
- * CUDA_SUCCESS.
+ * ---- memory.c, near.c, array.c, module.c, copies.c, device.c: the calls; execute.c has those that
+ * are the driver's. Arguments have the names that they have in calls.def. A value of an answer is
+ * set on CUDA_SUCCESS.
  */
 #define SESSION_IN(type)                type
 #define SESSION_OUT(type)               type

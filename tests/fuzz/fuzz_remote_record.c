@@ -200,14 +200,19 @@ static void give(void *at, uint32_t bytes, unsigned call, struct fuzz_bytes *fro
         resource->res.pitch2D.format = CU_AD_FORMAT_FLOAT;
         resource->res.pitch2D.numChannels = 1;
         resource->flags = fuzz_byte(from) < 16;
-    } else if (call == WEFT_CALL_copy_box) {
+    } else if (call == WEFT_CALL_copy_near) {
         struct weft_box *box = at;
         struct weft_box_side *sides[] = {&box->from, &box->to};
         for (int i = 0; i < 2; i++) {
             sides[i]->type = (CUmemorytype)(2 + fuzz_byte(from) % 3);
             sides[i]->array = (CUarray)recent(from);
             sides[i]->device = recent(from);
+            sides[i]->pitch = fuzz_byte(from);
+            sides[i]->height = fuzz_byte(from) % 4;
         }
+        box->width = fuzz_byte(from);
+        box->rows = fuzz_byte(from) % 8;
+        box->slices = fuzz_byte(from) % 4;
     }
 }
 
@@ -217,7 +222,7 @@ static uint32_t make(struct weft_session *session, struct fuzz_bytes *bytes)
     const struct weft_ring_in *in = &session->links.link[0].in;
     const unsigned drawn = fuzz_byte(bytes), wrong = fuzz_byte(bytes);
     const unsigned call = drawn >= 216   ? WEFT_CALL_array_create + drawn % 6 /* to surfaces */
-                          : drawn >= 200 ? WEFT_CALL_copy_box
+                          : drawn >= 200 ? WEFT_CALL_copy_near
                                          : drawn;
     const uint32_t words = wrong % 8 == 7 ? fuzz_byte(bytes) % 9 : words_of(call);
     const uint32_t extra = wrong & 8 ? fuzz_byte(bytes) : given_of(call);
