@@ -44,11 +44,12 @@ static CUresult load(const struct client_device *device, struct client_library *
     for (uint64_t done = 0; done < library->bytes && result == CUDA_SUCCESS;
          done += WEFT_IMAGE_PIECE) {
         const uint64_t words[] = {library->bytes, done}, left = library->bytes - done;
-        result = client_post(device, WEFT_CALL_image, words, 2, (const char *)library->image + done,
-                             left < WEFT_IMAGE_PIECE ? (uint32_t)left : WEFT_IMAGE_PIECE);
+        const char *piece = (const char *)library->image + done;
+        result =
+            left > WEFT_IMAGE_PIECE
+                ? client_post(device, WEFT_CALL_load, words, 2, piece, WEFT_IMAGE_PIECE)
+                : client_call(device, WEFT_CALL_load, words, 2, piece, (uint32_t)left, &answer);
     }
-    if (result == CUDA_SUCCESS)
-        result = CLIENT_CALL(device, load, &answer, library->bytes);
     if (result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
         weft_say(WEFT_SAY_ERROR,
                  "server %s has no code for its device of compute capability %d.%d: %s",

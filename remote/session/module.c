@@ -5,8 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The next piece of an image. */
-SESSION_DO(image)
+/* All of it has come: the library, whose handle is the answer. */
+static int load_image(struct weft_session *session, const struct weft_record *record)
+{
+    const uint64_t bytes = weft_image_bytes(session->image);
+    CUlibrary library = NULL;
+    CUresult result = CUDA_ERROR_INVALID_IMAGE;
+
+    if (bytes != 0 && bytes <= session->image_bytes) {
+        session->prints |= weft_image_prints(session->image, bytes);
+        result =
+            session->table->library_load(&library, session->image, NULL, NULL, 0, NULL, NULL, 0);
+    }
+    free(session->image);
+    session->image = NULL;
+    const uint64_t handle = session_name(session, WEFT_LIBRARY, 0, library, 0, &result);
+    return handle != 0 ? session_reply(session, record, &handle, 1, NULL, 0) : (int)result;
+}
+
+SESSION_DO(load)
 {
     if (call->at == 0) {
         if (call->bytes == 0 || call->bytes > WEFT_IMAGE_MOST)
@@ -26,26 +43,7 @@ SESSION_DO(image)
         return SESSION_WRONG;
     memcpy(session->image + call->at, weft_record_extra(record), record->extra);
     session->image_bytes += record->extra;
-    return CUDA_SUCCESS;
-}
-
-SESSION_DO(load)
-{
-    CUlibrary library = NULL;
-    CUresult result = CUDA_ERROR_INVALID_IMAGE;
-
-    if (session->image == NULL || call->bytes != session->image_bytes)
-        return SESSION_WRONG;
-    const uint64_t bytes = weft_image_bytes(session->image);
-    if (bytes != 0 && bytes <= session->image_bytes) {
-        session->prints |= weft_image_prints(session->image, bytes);
-        result =
-            session->table->library_load(&library, session->image, NULL, NULL, 0, NULL, NULL, 0);
-    }
-    free(session->image);
-    session->image = NULL;
-    call->library = session_name(session, WEFT_LIBRARY, 0, library, 0, &result);
-    return (int)result;
+    return session->image_bytes == call->bytes ? load_image(session, record) : CUDA_SUCCESS;
 }
 
 /* The name behind a record, ended. */
