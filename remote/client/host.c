@@ -19,6 +19,17 @@ struct weft_client_region *client_region_at(const void *memory, size_t bytes)
     return NULL;
 }
 
+bool client_pinned(const void *memory, size_t bytes, struct weft_client_region *region)
+{
+    weft_lock(&client.lock);
+    const struct weft_client_region *at = client_region_at(memory, bytes);
+    const bool pinned = at != NULL && at->pinned;
+    if (pinned)
+        *region = *at;
+    weft_unlock(&client.lock);
+    return pinned;
+}
+
 struct weft_client_region *client_region_add(struct weft_client_region region)
 {
     struct weft_client_region *r = malloc(sizeof(*r));
@@ -160,10 +171,7 @@ CUresult client_host_register(void *memory, size_t bytes, unsigned flags)
         return CUDA_ERROR_INVALID_VALUE;
     if ((flags & CU_MEMHOSTREGISTER_DEVICEMAP) != 0)
         return weft_cuda_refuse("memory that the program maps itself", "mapped-memory", &said);
-    weft_lock(&client.lock);
-    const bool known = client_region_at(memory, 1) != NULL;
-    weft_unlock(&client.lock);
-    if (known)
+    if (client_pinned(memory, 1, &(struct weft_client_region){0}))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     const struct weft_client_region region = {
         .base = memory, .bytes = bytes, .flags = flags, .pinned = true};
@@ -172,20 +180,16 @@ CUresult client_host_register(void *memory, size_t bytes, unsigned flags)
 
 CUresult client_host_flags(unsigned *flags, void *memory)
 {
-    unsigned known = 0;
+    struct weft_client_region region;
+    unsigned mapped = 0;
 
-    if (client_managed_at((uint64_t)(uintptr_t)memory, &known) && known != 0) {
-        *flags = known;
-        return CUDA_SUCCESS;
-    }
-    weft_lock(&client.lock);
-    const struct weft_client_region *region = client_region_at(memory, 1);
-    if (region != NULL)
-        known = region->flags;
-    weft_unlock(&client.lock);
-    if (region != NULL)
-        *flags = known;
-    return region != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    if (client_managed_at((uint64_t)(uintptr_t)memory, &mapped) && mapped != 0)
+        *flags = mapped;
+    else if (client_pinned(memory, 1, &region))
+        *flags = region.flags;
+    else
+        return CUDA_ERROR_INVALID_VALUE;
+    return CUDA_SUCCESS;
 }
 
 /* ---- what an address is ---------------------------------------------------------------------- */
@@ -193,16 +197,14 @@ CUresult client_host_flags(unsigned *flags, void *memory)
 CUresult client_pointer_attributes(unsigned count, CUpointer_attribute *wanted, void **data,
                                    CUdeviceptr address)
 {
+    struct weft_client_region region;
     struct client_device *device;
     const bool there = client_on_device(client_find(address, 1, &device));
     int ordinal = there ? client.known.count - 1 : -1;
     unsigned mapped = 0;
-    const bool managed = there && client_managed_at(address, &mapped);
+    const bool managed = there && client_managed_at(address, &mapped),
+               pinned = !there && client_pinned((void *)address, 1, &region);
 
-    weft_lock(&client.lock);
-    const struct weft_client_region *region = client_region_at((void *)address, 1);
-    const bool pinned = region != NULL && region->pinned;
-    weft_unlock(&client.lock);
     while (ordinal >= 0 && client.known.at[ordinal] != &device->known)
         ordinal--;
     return weft_known_pointer(count, wanted, data, address, ordinal,

@@ -185,6 +185,8 @@ static inline bool client_on_device(enum client_place place)
 enum client_place client_find(uint64_t address, uint64_t bytes, struct client_device **device);
 /* The region in which all of it lies; NULL: none. Lock held. */
 struct weft_client_region *client_region_at(const void *memory, size_t bytes);
+/* Whether the program knows all of it as pinned, and the region it lies in. Takes the lock. */
+bool client_pinned(const void *memory, size_t bytes, struct weft_client_region *region);
 /* Makes it known to the network. NULL: no memory for that. Takes the lock. */
 struct weft_client_region *client_region_add(struct weft_client_region region);
 void client_region_drop(struct weft_client_region *region); /* lock held */

@@ -214,11 +214,10 @@ CUresult client_free_async(CUdeviceptr address, CUstream stream)
 static CUresult fill_host(const struct client_device *device, unsigned char *to, size_t pitch,
                           int value, size_t width, size_t rows, CUstream stream)
 {
-    weft_lock(&client.lock);
-    const struct weft_client_region *region = client_region_at(to, (rows - 1) * pitch + width);
-    const bool pinned = region != NULL && region->pinned;
-    weft_unlock(&client.lock);
-    const CUresult result = pinned ? client_synchronize(device, stream) : CUDA_ERROR_INVALID_VALUE;
+    struct weft_client_region region;
+    const CUresult result = client_pinned(to, (rows - 1) * pitch + width, &region)
+                                ? client_synchronize(device, stream)
+                                : CUDA_ERROR_INVALID_VALUE;
     for (size_t r = 0; r < rows && result == CUDA_SUCCESS; r++)
         memset(to + r * pitch, value, width);
     return result;

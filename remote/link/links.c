@@ -3,8 +3,6 @@
 #include "abi/notice.h"
 #include "base/say.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 enum {
@@ -20,20 +18,6 @@ weft_status weft_links_failed(struct weft_record_links *links, weft_status statu
     if (links->status == WEFT_OK)
         links->status = status;
     return links->status;
-}
-
-weft_status weft_links_fail(struct weft_record_links *links, weft_status status, const char *format,
-                            ...)
-{
-    char text[256];
-    va_list list;
-
-    if (links->status != WEFT_OK)
-        return links->status;
-    va_start(list, format);
-    vsnprintf(text, sizeof(text), format, list);
-    va_end(list);
-    return weft_err(weft_links_failed(links, status), "%s", text);
 }
 
 /* ---- what the network says ------------------------------------------------------------------- */

@@ -91,11 +91,12 @@ weft_status weft_link_flush(struct weft_record_links *links, int process);
  * NETWORK. */
 weft_status weft_links_notify(struct weft_record_links *links, int process,
                               enum weft_copy_step step, uint32_t number);
-/* The job has failed: says why, unless it had before; its value is the status. */
-weft_status weft_links_fail(struct weft_record_links *links, weft_status status, const char *format,
-                            ...) __attribute__((format(printf, 3, 4)));
-/* The same, where who found it has said why. */
+/* The job has failed, for which who found it has said why; its value is the first status. */
 weft_status weft_links_failed(struct weft_record_links *links, weft_status status);
+/* The same, and says why, unless it had failed before. */
+#define weft_links_fail(links, why, ...)                                                           \
+    ((links)->status != WEFT_OK ? (links)->status                                                  \
+                                : weft_err(weft_links_failed(links, why), __VA_ARGS__))
 
 /* ---- what open.c and links.c share */
 /* The program and each session have rings; sessions have none between them. */

@@ -16,7 +16,6 @@
 #include <libgen.h>
 #include <limits.h>
 #include <link.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,18 +33,9 @@ struct work {
     char failed[64];
 };
 
-static _Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static _Noreturn void refuse(const char *format, ...)
-{
-    va_list list;
-
-    va_start(list, format);
-    fprintf(stderr, "weft: ");
-    vfprintf(stderr, format, list);
-    fprintf(stderr, "\n");
-    va_end(list);
-    _exit(EXIT_FAILURE);
-}
+/* Ends the program. */
+#define REFUSE(format, ...)                                                                        \
+    (fprintf(stderr, "weft: " format "\n", __VA_ARGS__), _exit(EXIT_FAILURE))
 
 /* jmp *0(%rip), and the address behind it. */
 static bool put_jump(int memory, uint64_t at, const void *target)
@@ -87,14 +77,14 @@ static void redirect_all(const struct weft_elf *elf, const char *name, uint64_t 
     struct work work = {.runtime = open_runtime(), .base = base};
 
     if (work.runtime == NULL)
-        refuse("%s: weft's CUDA runtime: %s", name, dlerror());
+        REFUSE("%s: weft's CUDA runtime: %s", name, dlerror());
     work.memory = open("/proc/self/mem", O_RDWR | O_CLOEXEC);
     if (work.memory < 0)
-        refuse("%s: /proc/self/mem: %s; link it with -cudart shared", name, strerror(errno));
+        REFUSE("%s: /proc/self/mem: %s; link it with -cudart shared", name, strerror(errno));
     weft_elf_each(elf, redirect, &work);
     close(work.memory);
     if (work.failed[0] != 0)
-        refuse("%s: %s cannot be redirected; link it with -cudart shared", name, work.failed);
+        REFUSE("%s: %s cannot be redirected; link it with -cudart shared", name, work.failed);
     void (*tell)(int) = (void (*)(int))dlsym(work.runtime, "__cudaWeftRedirected");
     if (tell != NULL)
         tell(work.done);
@@ -122,7 +112,7 @@ static void look_at(const char *file, const char *library, uint64_t base)
                 "-cudart shared\n",
                 library);
     else if (elf.kind == WEFT_ELF_STRIPPED)
-        refuse("%s holds NVIDIA's runtime without symbols; link it with -cudart shared",
+        REFUSE("%s holds NVIDIA's runtime without symbols; link it with -cudart shared",
                program_invocation_name);
     else if (elf.kind == WEFT_ELF_STATIC)
         redirect_all(&elf, program_invocation_name, base);
