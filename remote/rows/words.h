@@ -27,6 +27,8 @@
 #define W_FOUR(row)    row(S, float) row(D, double) row(C, cuComplex) row(Z, cuDoubleComplex)
 #define W_REAL(row)    row(S, float) row(D, double)
 #define W_PAIRS(row)   row(C, cuComplex, float) row(Z, cuDoubleComplex, double)
+#define W_LIFE(create, destroy, T, x) ROW(create, (NEW, T *, x, sizeof(T))) ROW(destroy, (DROP, T, x))
+#define W_STREAMS(p, end) ROW(p##SetStream##end, W_H, W_SET_STREAM) ROW(p##GetStream##end, W_H, W_GET_STREAM)
 /* clang-format on */
 
 #endif
