@@ -18,20 +18,17 @@ static CUresult copy_slices(const struct weft_box *box, CUstream stream)
 {
     static const uint64_t most = 1ull << 48;
     const struct weft_box_side *to = &box->to, *from = &box->from;
+    struct weft_box slice = *box;
     CUresult result = CUDA_SUCCESS;
 
     if (box->rows > 1 && (to->pitch < box->width || from->pitch < box->width ||
                           box->rows > most / (to->pitch | from->pitch)))
         return CUDA_ERROR_INVALID_VALUE;
-    for (size_t z = 0; z < box->slices && result == CUDA_SUCCESS; z++)
-        result = client_copy_rows(
-            &(struct weft_rows){.to = to->device + z * to->height * to->pitch,
-                                .to_pitch = to->pitch,
-                                .from = from->device + z * from->height * from->pitch,
-                                .from_pitch = from->pitch,
-                                .width = box->width,
-                                .rows = box->rows},
-            stream);
+    for (size_t z = 0; z < box->slices && result == CUDA_SUCCESS; z++) {
+        result = client_copy_slice(&slice, stream, false);
+        slice.to.device += to->height * to->pitch;
+        slice.from.device += from->height * from->pitch;
+    }
     return result;
 }
 

@@ -289,14 +289,15 @@ static CUresult copy_placed(struct copy *c)
     return result;
 }
 
-static CUresult copy_any(const struct weft_rows *rows, CUstream stream, bool waits)
+CUresult client_copy_slice(const struct weft_box *box, CUstream stream, bool waits)
 {
-    struct copy c = {.to = rows->to,
-                     .from = rows->from,
-                     .bytes = rows->width,
-                     .rows = rows->rows,
-                     .to_pitch = rows->to_pitch,
-                     .from_pitch = rows->from_pitch,
+    const bool gaps = box->width != box->to.pitch || box->width != box->from.pitch;
+    struct copy c = {.to = box->to.device,
+                     .from = box->from.device,
+                     .bytes = gaps ? box->width : box->width * box->rows,
+                     .rows = gaps ? box->rows : 1,
+                     .to_pitch = box->to.pitch,
+                     .from_pitch = box->from.pitch,
                      .stream = stream,
                      .waits = waits};
     struct client_route route = {client_now(), false};
@@ -333,8 +334,9 @@ static CUresult copy_any(const struct weft_rows *rows, CUstream stream, bool wai
 
 CUresult client_copy_plain(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream, bool waits)
 {
-    return copy_any(&(struct weft_rows){.to = to, .from = from, .width = bytes, .rows = 1}, stream,
-                    waits);
+    return client_copy_slice(
+        &(struct weft_box){.to.device = to, .from.device = from, .width = bytes, .rows = 1}, stream,
+        waits);
 }
 
 CUresult client_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
@@ -345,11 +347,4 @@ CUresult client_copy(CUdeviceptr to, CUdeviceptr from, size_t bytes)
 CUresult client_copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)
 {
     return client_copy_plain(to, from, bytes, stream, false);
-}
-
-CUresult client_copy_rows(const struct weft_rows *rows, CUstream stream)
-{
-    if (rows->width == rows->to_pitch && rows->width == rows->from_pitch) /* no gaps */
-        return client_copy_plain(rows->to, rows->from, rows->width * rows->rows, stream, false);
-    return copy_any(rows, stream, false);
 }

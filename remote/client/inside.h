@@ -236,7 +236,8 @@ void client_managed_stop(void);
 
 /* ---- copy.c */
 CUresult client_copy_plain(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream, bool waits);
-CUresult client_copy_rows(const struct weft_rows *rows, CUstream stream);
+/* Of a box of memory the first slice. */
+CUresult client_copy_slice(const struct weft_box *box, CUstream stream, bool waits);
 /* All of it by the driver of that device's server. */
 CUresult client_copy_near(const struct client_device *device, const struct weft_box *box,
                           CUstream stream);

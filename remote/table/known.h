@@ -52,10 +52,6 @@ void weft_known_show(struct weft_known_list *list, const char *visible);
 enum weft_pointer { WEFT_UNKNOWN, WEFT_ON_DEVICE, WEFT_PINNED, WEFT_MAPPED, WEFT_MANAGED };
 CUresult weft_known_pointer(unsigned count, const CUpointer_attribute *wanted, void **data,
                             CUdeviceptr address, int device, enum weft_pointer memory);
-/* A copy of rows, by the addresses of their first bytes. */
-struct weft_rows {
-    uint64_t to, to_pitch, from, from_pitch, width, rows;
-};
 /* A copy of a box, with arrays or without: CUDA_MEMCPY3D, whose two sides are alike. */
 struct weft_box_side {
     size_t x, y, z, level; /* x in bytes */

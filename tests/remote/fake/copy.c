@@ -26,7 +26,7 @@ static CUresult push_copy(CUstream handle, struct fake_op *op, bool peer)
     struct fake_stream *stream = NULL;
     bool hang = false;
     CUresult result = enter_stream(&stream, handle, "copy", &hang);
-    struct weft_rows *c = &op->copy;
+    struct fake_rows *c = &op->copy;
     const void *from = (const void *)c->from, *to = (const void *)c->to;
 
     if (result != CUDA_SUCCESS || c->width == 0 || c->rows == 0)

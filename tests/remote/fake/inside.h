@@ -34,7 +34,9 @@ struct fake_op {
     enum fake_kind kind;
     uint64_t order; /* of issue, over all streams */
     union {
-        struct weft_rows copy;
+        struct fake_rows {
+            uint64_t to, to_pitch, from, from_pitch, width, rows;
+        } copy;
         struct {
             void *to;
             size_t width, rows, pitch;
