@@ -59,24 +59,22 @@ static bool name_of(struct weft_record *record, char name[WEFT_NAME_MOST])
 /* How its parameters are laid out, from the driver. */
 static struct session_kernel *describe(const struct weft_cuda_table *table, CUkernel kernel)
 {
+    const size_t most = WEFT_KERNEL_PARAMETERS * sizeof(struct weft_parameter);
+    struct session_kernel *k = calloc(1, sizeof(*k) + most);
     size_t offset, bytes;
-    uint32_t count = 0;
 
-    while (count < WEFT_KERNEL_PARAMETERS &&
-           table->kernel_parameter(kernel, count, &offset, &bytes) == CUDA_SUCCESS)
-        count++;
-    struct session_kernel *k = calloc(1, sizeof(*k) + count * sizeof(k->parameters[0]));
     if (k == NULL)
         return NULL;
     k->kernel = kernel;
-    k->count = count;
-    for (uint32_t i = 0; i < count; i++) {
-        table->kernel_parameter(kernel, i, &offset, &bytes);
-        k->parameters[i] = (struct weft_parameter){(uint32_t)offset, (uint32_t)bytes};
+    for (; k->count < WEFT_KERNEL_PARAMETERS &&
+           table->kernel_parameter(kernel, k->count, &offset, &bytes) == CUDA_SUCCESS;
+         k->count++) {
+        k->parameters[k->count] = (struct weft_parameter){(uint32_t)offset, (uint32_t)bytes};
         if (offset + bytes > k->bytes)
             k->bytes = (uint32_t)(offset + bytes);
     }
-    return k;
+    struct session_kernel *fits = realloc(k, sizeof(*k) + k->count * sizeof(k->parameters[0]));
+    return fits != NULL ? fits : k;
 }
 
 SESSION_DO(kernel)

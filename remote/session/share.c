@@ -31,8 +31,11 @@ CUresult session_pin(struct weft_session *session, void *memory, size_t bytes)
     return result == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED ? CUDA_SUCCESS : result;
 }
 
-static void drop(struct weft_session *session, struct session_share *share)
+static void drop(struct weft_session *session, struct session_share **at)
 {
+    struct session_share *share = *at;
+
+    *at = share->next;
     if (session_use(session, 0) == CUDA_SUCCESS)
         session->table->host_unregister(share->memory);
     weft_share_unmap(share->memory, &share->share, session->links.one_address_space);
@@ -48,28 +51,25 @@ SESSION_DO(share)
     struct session_share *s = calloc(1, sizeof(*s));
     if (s == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    s->share = call->share;
+    *s = (struct session_share){.share = call->share, .next = session->shares};
     s->memory = weft_share_map(&s->share, session->links.one_address_space, &reason);
-    const CUresult result = s->memory != NULL ? session_pin(session, s->memory, s->share.bytes)
-                                              : CUDA_ERROR_NOT_SUPPORTED;
-    if (result == CUDA_SUCCESS) {
-        s->next = session->shares;
-        session->shares = s;
-        return CUDA_SUCCESS;
+    if (s->memory == NULL) {
+        free(s);
+        return CUDA_ERROR_NOT_SUPPORTED;
     }
-    if (s->memory != NULL)
-        weft_share_unmap(s->memory, &s->share, session->links.one_address_space);
-    free(s);
+    session->shares = s;
+    const CUresult result = session_pin(session, s->memory, s->share.bytes);
+    if (result != CUDA_SUCCESS)
+        drop(session, &session->shares);
     return (int)result;
 }
 
 /* The program has waited for what uses it. */
 SESSION_DO(unshare)
 {
-    for (struct session_share **at = &session->shares, *s; (s = *at) != NULL; at = &s->next)
-        if (s->share.address == call->address) {
-            *at = s->next;
-            drop(session, s);
+    for (struct session_share **at = &session->shares; *at != NULL; at = &(*at)->next)
+        if ((*at)->share.address == call->address) {
+            drop(session, at);
             return CUDA_SUCCESS;
         }
     return SESSION_WRONG;
@@ -77,9 +77,6 @@ SESSION_DO(unshare)
 
 void session_shares_close(struct weft_session *session)
 {
-    while (session->shares != NULL) {
-        struct session_share *s = session->shares;
-        session->shares = s->next;
-        drop(session, s);
-    }
+    while (session->shares != NULL)
+        drop(session, &session->shares);
 }
