@@ -84,29 +84,21 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
         driver->copy_async((CUdeviceptr)to, (CUdeviceptr)from, bytes, ON(stream)));
 }
 
-/* The default stream of a device is idle. */
-static cudaError_t finish(const struct weft_cuda_table *driver, int device)
-{
-    struct cudart_thread *thread = cudart_thread();
-    CUcontext context;
-
-    cudaError_t error = cudart_context(device, &context);
-    if (error == cudaSuccess)
-        error = (cudaError_t)driver->context_use(context);
-    thread->bound = 0; /* the next call makes the thread's own current again */
-    return error == cudaSuccess ? (cudaError_t)driver->stream_synchronize(NULL) : error;
-}
-
 /* After and before the default streams of both devices. */
 cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes)
 {
-    ENTER(driver);
-    cudaError_t error = finish(driver, from_device);
-    if (error == cudaSuccess)
-        error = finish(driver, to_device);
+    struct cudart_thread *thread = cudart_thread();
+    const int before = thread->device, devices[] = {from_device, to_device};
+    cudaError_t error = cudaMemcpyPeerAsync(to, to_device, from, from_device, 0, NULL);
+
+    for (int i = 0; i < 2 && error == cudaSuccess; i++) {
+        thread->device = devices[i]; /* there are such devices */
+        error = cudaStreamSynchronize(NULL);
+        thread->device = before;
+    }
     if (error == cudaSuccess)
         error = cudaMemcpyPeerAsync(to, to_device, from, from_device, bytes, NULL);
-    return error == cudaSuccess ? cudaStreamSynchronize(NULL) : cudart_done(error);
+    return cudart_waited(error);
 }
 
 /* ---- symbols --------------------------------------------------------------------------------- */

@@ -137,8 +137,8 @@ struct cudaArray {
 struct cudart_symbol;
 /* By the host's address of a kernel, or what __cudaGetKernel gave; NULL: it is neither. */
 struct cudart_symbol *cudart_kernel(const void *function);
-/* The kernel for the thread's device. After cudart_enter. Errors: INVALID_DEVICE_FUNCTION, the
- * driver's. */
+/* The kernel for the thread's device. After cudart_enter. Errors: INVALID_DEVICE_FUNCTION, also of
+ * NULL; the driver's. */
 cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_symbol *kernel,
                             CUfunction *function);
 /* What its launches may have of dynamic shared memory there, for who has asked; 0: nobody has. */

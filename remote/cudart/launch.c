@@ -116,8 +116,7 @@ static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, v
     CUfunction function;
 
     ENTER(driver);
-    cudaError_t error =
-        kernel != NULL ? check(driver, grid, block) : cudaErrorInvalidDeviceFunction;
+    cudaError_t error = kernel != NULL ? check(driver, grid, block) : cudaSuccess;
     if (error == cudaSuccess)
         error = cudart_function(driver, kernel, &function);
     if (error == cudaSuccess && shared > SHARED_ANYWAY)
@@ -173,14 +172,6 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-static cudaError_t find_function(const struct weft_cuda_table *driver, const void *function,
-                                 CUfunction *found)
-{
-    struct cudart_symbol *kernel = cudart_kernel(function);
-
-    return kernel != NULL ? cudart_function(driver, kernel, found) : cudaErrorInvalidDeviceFunction;
-}
-
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)
 {
     static const struct cudart_field fields[] = {
@@ -202,7 +193,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     if (attributes == NULL)
         return cudart_done(cudaErrorInvalidValue);
     ENTER(driver);
-    cudaError_t error = find_function(driver, function, &found);
+    cudaError_t error = cudart_function(driver, cudart_kernel(function), &found);
     if (error == cudaSuccess)
         memset(attributes, 0, sizeof(*attributes));
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && error == cudaSuccess; i++) {
@@ -222,7 +213,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
         if (wrong)                                                                                 \
             return cudart_done(cudaErrorInvalidValue);                                             \
         ENTER(driver);                                                                             \
-        const cudaError_t error = find_function(driver, function, &found);                         \
+        const cudaError_t error = cudart_function(driver, cudart_kernel(function), &found);        \
         return error != cudaSuccess ? cudart_done(error) : cudart_driver_done(call);               \
     }
 

@@ -200,9 +200,11 @@ static CUresult resolve(const struct weft_cuda_table *driver, struct cudart_symb
 cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_symbol *kernel,
                             CUfunction *function)
 {
-    CUfunction *place = &kernel->functions[cudart_thread()->device];
     CUresult result = CUDA_SUCCESS;
 
+    if (kernel == NULL)
+        return cudaErrorInvalidDeviceFunction;
+    CUfunction *place = &kernel->functions[cudart_thread()->device];
     *function = __atomic_load_n(place, __ATOMIC_ACQUIRE);
     if (*function != NULL)
         return cudaSuccess;
