@@ -84,13 +84,6 @@ static uint64_t word_of(const struct weft_row_argument *argument)
     return word;
 }
 
-/* In an answer. */
-static uint32_t room_of(const struct weft_row_argument *argument)
-{
-    return (uint32_t)((argument->bytes + WEFT_RECORD_UNIT - 1) / WEFT_RECORD_UNIT) *
-           WEFT_RECORD_UNIT;
-}
-
 /* At a multiple of `unit`. */
 static CUresult put(struct call *call, const void *bytes, uint64_t count, uint32_t unit)
 {
@@ -170,7 +163,7 @@ static CUresult pack_memory(struct call *call, const struct weft_row_argument *a
         return CUDA_SUCCESS;
     if (!is_of_host(call, *word, argument->bytes, either))
         return either ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-    call->takes += takes ? room_of(argument) : 0;
+    call->takes += takes ? (uint32_t)weft_row_room(argument->bytes) : 0;
     call->waits |= takes;
     if (argument->bytes == 0 || argument->bytes > WEFT_COPY_INSIDE || call->takes > WEFT_ROW_TAKES)
         return CUDA_ERROR_INVALID_VALUE;
@@ -238,7 +231,7 @@ static CUresult unpack(const struct call *call, const struct weft_row_argument *
         } else if (weft_row_takes(argument->kind) && (call->inside >> i & 1) != 0) {
             if (weft_row_gives(argument->kind) || !failed)
                 memcpy(to, from, argument->bytes);
-            from += room_of(argument);
+            from += weft_row_room(argument->bytes);
         }
     }
     return CUDA_SUCCESS;

@@ -201,11 +201,11 @@ CUresult client_free_async(CUdeviceptr address, CUstream stream)
 
     if (result != CUDA_SUCCESS)
         return result;
-    if (client_device_around(address) !=
-        route.device) /* its own stream cannot tell when it is over */
-        return CUDA_ERROR_INVALID_VALUE;
-    return forget(address) != NULL ? CLIENT_POST(route.device, free_async, address, WORD(stream))
-                                   : CUDA_ERROR_INVALID_VALUE;
+    return client_device_around(address) ==
+                       route.device && /* its own stream tells when it is over */
+                   forget(address) != NULL
+               ? CLIENT_POST(route.device, free_async, address, WORD(stream))
+               : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* ---- fills ----------------------------------------------------------------------------------- */

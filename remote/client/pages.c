@@ -15,8 +15,7 @@ enum {
 static uint32_t givers; /* calls that may give work, though they have left */
 static _Thread_local bool gives_later;
 
-/* ---- chunks; managed_turn is held
- * ------------------------------------------------------------------ */
+/* ---- chunks; managed_turn is held ------------------------------------------------------------ */
 
 /* How many from there on are in the same state. */
 static uint64_t run_of(const struct client_block *b, uint64_t first)
@@ -193,8 +192,7 @@ enum client_fault_answer managed_answer(const struct client_fault *fault)
     return CLIENT_FAULT_LOST;
 }
 
-/* ---- work that is given to devices ------------------------------------------------------------
- */
+/* ---- work that is given to devices ----------------------------------------------------------- */
 
 void client_given(void)
 {

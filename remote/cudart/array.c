@@ -156,15 +156,8 @@ static CUDA_TEXTURE_DESC reading_of(const struct cudaTextureDesc *from)
 
 /* What makes something of a resource, which it calls `what`. */
 #define OF_RESOURCE(name, parameters, wrong, call)                                                 \
-    cudaError_t name parameters                                                                    \
-    {                                                                                              \
-        CUDA_RESOURCE_DESC what;                                                                   \
-        if (wrong)                                                                                 \
-            return cudart_done(cudaErrorInvalidValue);                                             \
-        ENTER(driver);                                                                             \
-        const cudaError_t error = resource_of(&what, resource);                                    \
-        return error == cudaSuccess ? cudart_driver_done(driver->call) : cudart_done(error);       \
-    }
+    FOUND(name, parameters, wrong, CUDA_RESOURCE_DESC what, resource_of(&what, resource),          \
+          driver->call)
 OF_RESOURCE(cudaCreateTextureObject,
             (cudaTextureObject_t * texture, const struct cudaResourceDesc *resource,
              const struct cudaTextureDesc *reading, const struct cudaResourceViewDesc *view),

@@ -142,17 +142,8 @@ AT_SYMBOL(cudaMemcpyFromSymbolAsync, cudaMemcpyDeviceToHost,
 
 /* What is known of a variable, once its address and size are. */
 #define OF_SYMBOL(name, type, out, is)                                                             \
-    cudaError_t name(type *out, const void *symbol)                                                \
-    {                                                                                              \
-        CUdeviceptr address = 0;                                                                   \
-        size_t size = 0;                                                                           \
-        if (out == NULL)                                                                           \
-            return cudart_done(cudaErrorInvalidValue);                                             \
-        ENTER(driver);                                                                             \
-        const cudaError_t error = cudart_symbol(driver, symbol, &address, &size);                  \
-        if (error == cudaSuccess)                                                                  \
-            *out = is;                                                                             \
-        return cudart_done(error);                                                                 \
-    }
+    FOUND(name, (type * out, const void *symbol), out == NULL, CUdeviceptr address = 0;            \
+          size_t size = 0, cudart_symbol(driver, symbol, &address, &size),                         \
+          (*out = is, cudaSuccess))
 OF_SYMBOL(cudaGetSymbolAddress, void *, there, (void *)address)
 OF_SYMBOL(cudaGetSymbolSize, size_t, bytes, size)

@@ -32,9 +32,6 @@ cudaError_t cudaRuntimeGetVersion(int *version)
 
 KNOW(cudaDriverGetVersion, (int *version), version, driver_version(version))
 
-cudaError_t cudaProfilerStart(void)
-{
-    return cudaSuccess; /* no profiler is attached */
-}
-
+/* No profiler is attached. */
+ALIAS(cudaProfilerStart, (void), cudaSuccess)
 ALIAS(cudaProfilerStop, (void), cudaSuccess)

@@ -117,6 +117,18 @@ static inline void cudart_set(void *result, const struct cudart_field *field, in
 #define RESULT(name, parameters, out, call) CUDART_RESULT(name, parameters, out, call, ENTER)
 #define KNOW(name, parameters, out, call)   CUDART_RESULT(name, parameters, out, call, FIND)
 
+/* A function that needs something first: `find`, an error, sets what `declare` declares. */
+#define FOUND(name, parameters, wrong, declare, find, call)                                        \
+    cudaError_t name parameters                                                                    \
+    {                                                                                              \
+        declare;                                                                                   \
+        if (wrong)                                                                                 \
+            return cudart_done(cudaErrorInvalidValue);                                             \
+        ENTER(driver);                                                                             \
+        const cudaError_t error = find;                                                            \
+        return cudart_done(error == cudaSuccess ? (cudaError_t)(call) : error);                    \
+    }
+
 /* What a copy of that kind calls a device's is memory that the driver knows. NULL: an array's side.
  * Errors: INVALID_MEMCPY_DIRECTION; INVALID_VALUE: of nobody. */
 cudaError_t cudart_check_copy(const struct weft_cuda_table *driver, const void *to,

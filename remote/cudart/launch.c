@@ -207,15 +207,8 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
 
 /* A call for the kernel `function`, found as `found`. */
 #define ON_KERNEL(name, parameters, wrong, call)                                                   \
-    cudaError_t name parameters                                                                    \
-    {                                                                                              \
-        CUfunction found;                                                                          \
-        if (wrong)                                                                                 \
-            return cudart_done(cudaErrorInvalidValue);                                             \
-        ENTER(driver);                                                                             \
-        const cudaError_t error = cudart_function(driver, cudart_kernel(function), &found);        \
-        return error != cudaSuccess ? cudart_done(error) : cudart_driver_done(call);               \
-    }
+    FOUND(name, parameters, wrong, CUfunction found,                                               \
+          cudart_function(driver, cudart_kernel(function), &found), call)
 
 /* A launch does not wait until its turn has come. */
 static CUresult set_attribute(const struct weft_cuda_table *driver, const void *function,

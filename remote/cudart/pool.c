@@ -14,11 +14,9 @@ struct CUmemPoolHandle_st {
     uint64_t values[cudaMemPoolAttrReleaseThreshold + 1]; /* by attribute */
 };
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct CUmemPoolHandle_st defaults[CUDART_DEVICES];
-static struct {
-    pthread_mutex_t lock;
-    cudaMemPool_t of[CUDART_DEVICES]; /* NULL: the default one */
-} current = {.lock = PTHREAD_MUTEX_INITIALIZER};
+static cudaMemPool_t current[CUDART_DEVICES]; /* NULL: the default one */
 
 static bool is_device(int device)
 {
@@ -30,10 +28,10 @@ static cudaError_t find_pool(cudaMemPool_t *pool, int device, bool chosen)
     NEED(cudart_find);
     if (pool == NULL || !is_device(device))
         return cudart_done(pool == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
-    pthread_mutex_lock(&current.lock);
+    pthread_mutex_lock(&lock);
     defaults[device].device = device;
-    *pool = chosen && current.of[device] != NULL ? current.of[device] : &defaults[device];
-    pthread_mutex_unlock(&current.lock);
+    *pool = chosen && current[device] != NULL ? current[device] : &defaults[device];
+    pthread_mutex_unlock(&lock);
     return cudaSuccess;
 }
 
@@ -46,9 +44,9 @@ cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
     NEED(cudart_find);
     if (pool == NULL || !is_device(device) || pool->device != device)
         return cudart_done(cudaErrorInvalidValue);
-    pthread_mutex_lock(&current.lock);
-    current.of[device] = pool;
-    pthread_mutex_unlock(&current.lock);
+    pthread_mutex_lock(&lock);
+    current[device] = pool;
+    pthread_mutex_unlock(&lock);
     return cudaSuccess;
 }
 
@@ -75,10 +73,10 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
 {
     if (pool == NULL || pool == &defaults[pool->device])
         return cudart_done(cudaErrorInvalidValue);
-    pthread_mutex_lock(&current.lock);
-    if (current.of[pool->device] == pool)
-        current.of[pool->device] = NULL;
-    pthread_mutex_unlock(&current.lock);
+    pthread_mutex_lock(&lock);
+    if (current[pool->device] == pool)
+        current[pool->device] = NULL;
+    pthread_mutex_unlock(&lock);
     free(pool);
     return cudaSuccess;
 }

@@ -23,6 +23,7 @@
 #ifndef WEFT_REMOTE_ROWS_ROW_H
 #define WEFT_REMOTE_ROWS_ROW_H
 
+#include "remote/link/ring.h"
 #include "remote/wire/calls.h"
 
 #include <stdbool.h>
@@ -70,6 +71,11 @@ struct weft_row_argument {
  * read of it stands behind all words, each at a multiple of WEFT_RECORD_UNIT, as what is written in
  * the answer. */
 enum { WEFT_ROW_INSIDE = 1, WEFT_ROW_TAKES = 8 << 10 /* bytes */ };
+
+static inline uint64_t weft_row_room(uint64_t bytes)
+{
+    return (bytes + WEFT_RECORD_UNIT - 1) / WEFT_RECORD_UNIT * WEFT_RECORD_UNIT;
+}
 
 enum weft_library {
     WEFT_LIBRARY_cublas,

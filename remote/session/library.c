@@ -139,8 +139,7 @@ static void row_value(struct row_call *call, enum weft_row_kind kind, const char
 static void *row_memory(struct row_call *call, enum weft_row_kind kind, const void *value,
                         uint64_t bytes)
 {
-    const uint64_t word = (uint64_t)(uintptr_t)value,
-                   room = (bytes + WEFT_RECORD_UNIT - 1) / WEFT_RECORD_UNIT * WEFT_RECORD_UNIT;
+    const uint64_t word = (uint64_t)(uintptr_t)value, room = weft_row_room(bytes);
     const bool gives = weft_row_gives(kind), takes = weft_row_takes(kind);
     const unsigned char *given = call->bytes;
     unsigned char *taken = call->takes + call->taken;
