@@ -51,12 +51,8 @@ cudaError_t cudart_check_copy(const struct weft_cuda_table *driver, const void *
 
 /* What copies plainly by that call. */
 #define COPY(name, parameters, call)                                                               \
-    cudaError_t name parameters                                                                    \
-    {                                                                                              \
-        ENTER(driver);                                                                             \
-        const cudaError_t error = cudart_check_copy(driver, to, from, bytes, kind);                \
-        return error != cudaSuccess || bytes == 0 ? cudart_done(error) : call;                     \
-    }
+    FOUND(name, parameters, false, (void)0, cudart_check_copy(driver, to, from, bytes, kind),      \
+          bytes == 0 ? cudaSuccess : (call))
 COPY(cudaMemcpy, (void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind),
      cudart_thread()->own_stream
          ? cudart_waited(cudaMemcpyAsync(to, from, bytes, kind, NULL))
@@ -121,15 +117,11 @@ static cudaError_t place(const struct weft_cuda_table *driver, const void *symbo
 
 /* A copy to or from that place, which it calls `there`, and whose kind has that bit. */
 #define AT_SYMBOL(name, way, parameters, copy)                                                     \
-    cudaError_t name parameters                                                                    \
-    {                                                                                              \
-        void *there = NULL;                                                                        \
-        if (kind != cudaMemcpyDefault && (kind & (way)) == 0)                                      \
-            return cudart_done(cudaErrorInvalidMemcpyDirection);                                   \
-        ENTER(driver);                                                                             \
-        const cudaError_t error = place(driver, symbol, bytes, offset, &there);                    \
-        return error == cudaSuccess ? copy : cudart_done(error);                                   \
-    }
+    FOUND(name, parameters, false, void *there = NULL,                                             \
+          kind != cudaMemcpyDefault && (kind & (way)) == 0                                         \
+              ? cudaErrorInvalidMemcpyDirection                                                    \
+              : place(driver, symbol, bytes, offset, &there),                                      \
+          copy)
 
 AT_SYMBOL(cudaMemcpyToSymbolAsync, cudaMemcpyHostToDevice,
           (const void *symbol, const void *from, size_t bytes, size_t offset,

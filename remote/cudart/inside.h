@@ -98,36 +98,27 @@ static inline void cudart_set(void *result, const struct cudart_field *field, in
 
 /*
  * A function that is the driver's under another name: FORWARD(name, (parameters), call). RESULT
- * the same, where `out` must not be NULL; KNOW, where no context has to be current either.
+ * the same, where `out` must not be NULL; KNOW, where no context has to be current either. FOUND:
+ * one that needs something first, which `find`, an error, puts into what `declare` declares.
  */
-#define FORWARD(name, parameters, call)                                                            \
-    cudaError_t name parameters                                                                    \
-    {                                                                                              \
-        ENTER(driver);                                                                             \
-        return cudart_driver_done(driver->call);                                                   \
-    }
-#define CUDART_RESULT(name, parameters, out, call, how)                                            \
-    cudaError_t name parameters                                                                    \
-    {                                                                                              \
-        if ((out) == NULL)                                                                         \
-            return cudart_done(cudaErrorInvalidValue);                                             \
-        how(driver);                                                                               \
-        return cudart_driver_done(driver->call);                                                   \
-    }
-#define RESULT(name, parameters, out, call) CUDART_RESULT(name, parameters, out, call, ENTER)
-#define KNOW(name, parameters, out, call)   CUDART_RESULT(name, parameters, out, call, FIND)
-
-/* A function that needs something first: `find`, an error, sets what `declare` declares. */
-#define FOUND(name, parameters, wrong, declare, find, call)                                        \
+#define CUDART_CALL(name, parameters, wrong, how, declare, find, call)                             \
     cudaError_t name parameters                                                                    \
     {                                                                                              \
         declare;                                                                                   \
         if (wrong)                                                                                 \
             return cudart_done(cudaErrorInvalidValue);                                             \
-        ENTER(driver);                                                                             \
+        how(driver);                                                                               \
         const cudaError_t error = find;                                                            \
         return cudart_done(error == cudaSuccess ? (cudaError_t)(call) : error);                    \
     }
+#define FOUND(name, parameters, wrong, declare, find, call)                                        \
+    CUDART_CALL(name, parameters, wrong, ENTER, declare, find, call)
+#define CUDART_PLAIN(name, parameters, wrong, how, call)                                           \
+    CUDART_CALL(name, parameters, wrong, how, (void)0, cudaSuccess, driver->call)
+#define FORWARD(name, parameters, call) CUDART_PLAIN(name, parameters, false, ENTER, call)
+#define RESULT(name, parameters, out, call)                                                        \
+    CUDART_PLAIN(name, parameters, (out) == NULL, ENTER, call)
+#define KNOW(name, parameters, out, call) CUDART_PLAIN(name, parameters, (out) == NULL, FIND, call)
 
 /* What a copy of that kind calls a device's is memory that the driver knows. NULL: an array's side.
  * Errors: INVALID_MEMCPY_DIRECTION; INVALID_VALUE: of nobody. */
