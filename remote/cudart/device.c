@@ -55,11 +55,8 @@ cudaError_t cudaSetValidDevices(int *list, int count)
     return cudaSuccess;
 }
 
-cudaError_t cudaSetDeviceFlags(unsigned flags)
-{
-    FIND(driver);
-    return cudart_driver_done(driver->context_flags(cudart_thread()->device, flags));
-}
+CUDART_PLAIN(cudaSetDeviceFlags, (unsigned flags), false, FIND,
+             context_flags(cudart_thread()->device, flags))
 
 KNOW(cudaGetDeviceFlags, (unsigned *flags), flags,
      context_state(cudart_thread()->device, flags, &(int){0}))

@@ -22,13 +22,9 @@ const char *cudaGetErrorString(cudaError_t error)
     return weft_cuda_error((CUresult)error)->text;
 }
 
-cudaError_t cudaRuntimeGetVersion(int *version)
-{
-    if (version == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    *version = CUDART_VERSION;
-    return cudaSuccess;
-}
+ALIAS(cudaRuntimeGetVersion, (int *version),
+      version != NULL ? (*version = CUDART_VERSION, cudaSuccess)
+                      : cudart_done(cudaErrorInvalidValue))
 
 KNOW(cudaDriverGetVersion, (int *version), version, driver_version(version))
 

@@ -20,7 +20,8 @@ struct cudart_thread {
     int device;
     int bound; /* device + 1 whose context the driver has as current; 0: none */
     cudaError_t last;
-    bool own_stream; /* the default stream is the thread's own: in a twin's call */
+    bool in_callback; /* nothing of CUDA may be called */
+    bool own_stream;  /* the default stream is the thread's own: in a twin's call */
     int configured;
     struct cudart_configuration {
         dim3 grid, block;

@@ -24,11 +24,8 @@ ALIAS(cudaMalloc, (void **memory, size_t bytes), allocate(memory, bytes, false, 
 ALIAS(cudaMallocAsync, (void **memory, size_t bytes, cudaStream_t stream),
       allocate(memory, bytes, true, stream))
 
-cudaError_t cudaFree(void *memory)
-{
-    ENTER(driver);
-    return memory != NULL ? cudart_driver_done(driver->free((CUdeviceptr)memory)) : cudaSuccess;
-}
+FOUND(cudaFree, (void *memory), false, (void)0, cudaSuccess,
+      memory != NULL ? driver->free((CUdeviceptr)memory) : CUDA_SUCCESS)
 
 RESULT(cudaFreeAsync, (void *memory, cudaStream_t stream), memory,
        free_async((CUdeviceptr)memory, ON(stream)))
@@ -83,11 +80,8 @@ cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
 ALIAS(cudaMallocHost, (void **memory, size_t bytes),
       cudaHostAlloc(memory, bytes, cudaHostAllocDefault))
 
-cudaError_t cudaFreeHost(void *memory)
-{
-    ENTER(driver);
-    return memory != NULL ? cudart_driver_done(driver->host_free(memory)) : cudaSuccess;
-}
+FOUND(cudaFreeHost, (void *memory), false, (void)0, cudaSuccess,
+      memory != NULL ? driver->host_free(memory) : CUDA_SUCCESS)
 
 FORWARD(cudaHostRegister, (void *memory, size_t bytes, unsigned flags),
         host_register(memory, bytes, flags))

@@ -79,8 +79,8 @@ static void start(void)
 cudaError_t cudart_find(const struct weft_cuda_table **driver)
 {
     pthread_once(&once, start);
-    if (why_not != cudaSuccess)
-        return why_not;
+    if (why_not != cudaSuccess || thread.in_callback)
+        return why_not != cudaSuccess ? why_not : cudaErrorNotPermitted;
     if (weft_forks() != born) /* the child has the memory, but no connection of its own */
         return cudaErrorInitializationError;
     *driver = table;

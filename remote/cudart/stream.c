@@ -61,38 +61,49 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode
 
 /* ---- the host's turn ------------------------------------------------------------------------- */
 
-RESULT(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t run, void *argument), run,
-       launch_host(ON(stream), run, argument))
-
 struct callback {
-    cudaStreamCallback_t run;
+    cudaHostFn_t run;
+    cudaStreamCallback_t tell; /* instead of run */
     cudaStream_t stream;
     void *argument;
 };
 
+/* Its stream waits for it: what it called of CUDA's might wait for the stream. */
 static void run_callback(void *pointer)
 {
-    const struct callback callback = *(struct callback *)pointer;
+    const struct callback c = *(struct callback *)pointer;
 
     free(pointer);
-    callback.run(callback.stream, cudaSuccess, callback.argument);
+    cudart_thread()->in_callback = true;
+    if (c.run != NULL)
+        c.run(c.argument);
+    else
+        c.tell(c.stream, cudaSuccess, c.argument);
+    cudart_thread()->in_callback = false;
 }
 
-cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t run, void *argument,
-                                  unsigned flags)
+static cudaError_t call_back(struct callback wanted)
 {
-    if (run == NULL || flags != 0)
+    if (wanted.run == NULL && wanted.tell == NULL)
         return cudart_done(cudaErrorInvalidValue);
     ENTER(driver);
     struct callback *callback = malloc(sizeof(*callback));
     if (callback == NULL)
         return cudart_done(cudaErrorMemoryAllocation);
-    *callback = (struct callback){run, stream, argument};
-    const CUresult result = driver->launch_host(ON(stream), run_callback, callback);
+    *callback = wanted;
+    const CUresult result = driver->launch_host(ON(wanted.stream), run_callback, callback);
     if (result != CUDA_SUCCESS)
         free(callback);
     return cudart_driver_done(result);
 }
+
+ALIAS(cudaLaunchHostFunc, (cudaStream_t stream, cudaHostFn_t run, void *argument),
+      call_back((struct callback){.run = run, .stream = stream, .argument = argument}))
+ALIAS(cudaStreamAddCallback,
+      (cudaStream_t stream, cudaStreamCallback_t tell, void *argument, unsigned flags),
+      flags != 0
+          ? cudart_done(cudaErrorInvalidValue)
+          : call_back((struct callback){.tell = tell, .stream = stream, .argument = argument}))
 
 /* ---- events ---------------------------------------------------------------------------------- */
 

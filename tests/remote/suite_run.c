@@ -302,6 +302,15 @@ static void called(cudaStream_t stream, cudaError_t status, void *argument)
         count_up(argument);
 }
 
+/* It may not call what could wait for its stream. */
+static void call_cuda(void *argument)
+{
+    void *memory;
+
+    IS(cudaErrorNotPermitted, cudaMalloc(&memory, 8));
+    IS(cudaErrorNotPermitted, cudaStreamSynchronize(argument));
+}
+
 void suite_callbacks(void)
 {
     cudaStream_t stream;
@@ -311,8 +320,11 @@ void suite_callbacks(void)
     for (int i = 0; i < 5; i++)
         OK(cudaLaunchHostFunc(stream, count_up, &calls));
     OK(cudaStreamAddCallback(stream, called, &calls, 0));
+    IS(cudaErrorInvalidValue, cudaStreamAddCallback(stream, called, &calls, 1));
+    OK(cudaLaunchHostFunc(stream, call_cuda, stream));
     OK(cudaStreamSynchronize(stream));
     CHECK(__atomic_load_n(&calls, __ATOMIC_ACQUIRE) == 6);
+    (void)cudaGetLastError();
     OK(cudaStreamDestroy(stream));
 }
 
