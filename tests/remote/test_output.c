@@ -92,8 +92,8 @@ int main(void)
     session->links.link[0].in.memory = rings[0];
     session->links.link[0].out.mirror = rings[1];
 
-    ask(WEFT_CALL_image, WORDS(sizeof(image), 0), &image, sizeof(image), true);
-    const uint64_t library = ask(WEFT_CALL_load, WORDS(sizeof(image)), NULL, 0, true);
+    const uint64_t library =
+        ask(WEFT_CALL_load, WORDS(sizeof(image), 0), &image, sizeof(image), true);
     const uint64_t kernel = ask(WEFT_CALL_kernel, WORDS(library), "say_a", 5, true);
     const uint64_t stream = ask(WEFT_CALL_stream_create, WORDS(0, 0), NULL, 0, true);
     const uint64_t event = ask(WEFT_CALL_event_create, WORDS(0), NULL, 0, true);
