@@ -70,4 +70,8 @@ const char *weft_err_last(void);
 /* Which process of the job the calling task speaks for (-1: not known yet; no prefix then). */
 void weft_say_process(int process);
 
+/* Names without WEFT_; "?": there is no such type, or operation. */
+const char *weft_type_name(uint64_t type);
+const char *weft_operation_name(uint64_t operation);
+
 #endif

@@ -13,8 +13,8 @@ enum { WORDS = 1000 };
     X(counts, ERR_MISMATCH, "weft_allreduce on WEFT_COMM_WORLD", "has count 5")                    \
     X(count_large, ERR_MISMATCH, "weft_allreduce on WEFT_COMM_WORLD", "has count 500")             \
     X(count_small_large, ERR_MISMATCH, "weft_reduce on WEFT_COMM_WORLD", "has count 500")          \
-    X(types, ERR_MISMATCH, "weft_scan on WEFT_COMM_WORLD", "has type 5")                           \
-    X(operations, ERR_MISMATCH, "weft_reduce_scatter on WEFT_COMM_WORLD", "has operation 2")       \
+    X(types, ERR_MISMATCH, "weft_scan on WEFT_COMM_WORLD", "has type F64")                         \
+    X(operations, ERR_MISMATCH, "weft_reduce_scatter on WEFT_COMM_WORLD", "has operation MAX")     \
     X(roots, ERR_MISMATCH, "weft_broadcast on WEFT_COMM_WORLD", "has root 1")                      \
     X(calls, ERR_MISMATCH, "weft_allgather", "weft_alltoall")                                      \
     X(barrier, ERR_MISMATCH, "weft_gather", "meets a barrier")                                     \

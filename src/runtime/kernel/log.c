@@ -111,6 +111,11 @@ static weft_log_arg next_argument(struct arguments *from, char string[WEFT_LOG_T
     } else if (arg.kind == WEFT_LOG_COMM) {
         snprintf(string, WEFT_LOG_TEXT, "%s", weft_comm_name((weft_comm)arg.bits).text);
         arg.kind = WEFT_LOG_STRING;
+    } else if (arg.kind == WEFT_LOG_TYPE || arg.kind == WEFT_LOG_OPERATION) {
+        snprintf(string, WEFT_LOG_TEXT, "%s",
+                 arg.kind == WEFT_LOG_TYPE ? weft_type_name(arg.bits)
+                                           : weft_operation_name(arg.bits));
+        arg.kind = WEFT_LOG_STRING;
     }
     return arg;
 }
