@@ -34,6 +34,8 @@ extern const void *const weft_ccl_image;
  * this one cannot go on. Collective. *win: over it. */
 weft_status weft_ccl_meet(const struct weft_ccl *ccl, const char *name, unsigned char *own,
                           uint64_t bytes, weft_win *win, unsigned char *room[]);
+/* Frees that window, unless there is none or the job has failed. Collective; in the call `name`. */
+void weft_ccl_part(const struct weft_ccl *ccl, const char *name, weft_win *win);
 
 struct weft_ccl_launch;
 

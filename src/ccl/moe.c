@@ -76,8 +76,7 @@ static void forget(struct weft_ccl_moe *moe)
 {
     struct weft_job *const job = moe->ccl->job;
 
-    if (moe->win != WEFT_WIN_NONE && weft_job_status(job) == WEFT_OK)
-        weft_host_win_free(job, &moe->win);
+    weft_ccl_part(moe->ccl, "weft_ccl_moe_close", &moe->win);
     weft_free(job, moe->own);
     free(moe);
 }

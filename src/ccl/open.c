@@ -126,10 +126,25 @@ weft_status weft_ccl_meet(const struct weft_ccl *ccl, const char *name, unsigned
 {
     bool mapped;
 
-    WEFT_TRY(weft_host_group_win_create(ccl->job, ccl->group, own, own != NULL ? bytes : 0, win));
+    weft_host_caller(name);
+    weft_status status =
+        weft_host_group_win_create(ccl->job, ccl->group, own, own != NULL ? bytes : 0, win);
     room[ccl->view.me] = own;
-    WEFT_TRY(find_rooms(ccl, name, *win, bytes, room, &mapped));
-    return agree(ccl, name, own, mapped);
+    if (status == WEFT_OK)
+        status = find_rooms(ccl, name, *win, bytes, room, &mapped);
+    if (status == WEFT_OK)
+        status = agree(ccl, name, own, mapped);
+    weft_host_caller(NULL);
+    return status;
+}
+
+void weft_ccl_part(const struct weft_ccl *ccl, const char *name, weft_win *win)
+{
+    if (*win == WEFT_WIN_NONE || weft_job_status(ccl->job) != WEFT_OK)
+        return;
+    weft_host_caller(name);
+    weft_host_win_free(ccl->job, win);
+    weft_host_caller(NULL);
 }
 
 /* What lies behind the room's columns. */
@@ -169,8 +184,7 @@ static void forget(struct weft_ccl *ccl)
     if (*at == ccl)
         *at = ccl->next;
     weft_unlock(&job->space.tables);
-    if (ccl->win != WEFT_WIN_NONE && weft_job_status(job) == WEFT_OK)
-        weft_host_win_free(job, &ccl->win);
+    weft_ccl_part(ccl, "weft_ccl_close", &ccl->win);
     free_own(ccl);
     weft_free(job, room);
 }

@@ -3,7 +3,7 @@
  * by the host program and in kernels; one that never calls, or is killed meanwhile; arguments and
  * groups that are none. Each ends on all processes, with the right status and a line that says so.
  *
- *     test_ccl_faults [CASES]     the first ones alone: on GPUs those without a kernel, 12
+ *     test_ccl_faults [CASES]     the first ones alone: on GPUs those without a kernel, 13
  */
 #include "support/fault_job.h"
 
@@ -24,6 +24,7 @@ enum {
     DIFFERENT_SIZES,
     DIFFERENT_PAIR,
     NEVER_CALLS,
+    CLOSES,
     KILLED,
     REFUSED,
     NOT_MAPPED,
@@ -164,6 +165,11 @@ static int call(weft_job *job, weft_ccl *ccl, int process)
         return outcome(job, ccl,
                        process == 0 ? weft_ccl_send(ccl, 1, x, 8, WEFT_F32, NULL)
                                     : weft_ccl_receive(ccl, 0, x, 8, WEFT_U32, NULL));
+    case CLOSES: /* process 1 does, in body, and waits there */
+        return process == 1
+                   ? WEFT_ERR_TIMEOUT
+                   : outcome(job, ccl,
+                             weft_ccl_allreduce(ccl, x, x, COUNT, WEFT_F32, WEFT_SUM, NULL));
     case NEVER_CALLS:
     case KILLED:
         if (process == 1)
@@ -186,7 +192,9 @@ static int body(int process)
     weft_job *job;
     weft_ccl *ccl = NULL;
 
-    fault_set("WEFT_TIMEOUT_S", case_now == NEVER_CALLS || case_now == MIXTURE_WAITS ? "1" : "60");
+    fault_set("WEFT_TIMEOUT_S",
+              case_now == NEVER_CALLS || case_now == CLOSES || case_now == MIXTURE_WAITS ? "1"
+                                                                                         : "60");
     setenv("WEFT_PATH", case_now == NOT_MAPPED ? "proxy" : "auto", 1);
     if (weft_open(&job, NULL, NULL) != WEFT_OK)
         return 103;
@@ -211,6 +219,7 @@ static const struct {
     [DIFFERENT_PAIR] = {WEFT_ERR_MISMATCH, "receive, exchange of 8 F32",
                         "receive, exchange of 8 U32"},
     [NEVER_CALLS] = {WEFT_ERR_TIMEOUT, "weft_ccl_allreduce of 100 F32", "for member 1"},
+    [CLOSES] = {WEFT_ERR_TIMEOUT, "in weft_ccl_close", "weft_ccl_allreduce of 100 F32"},
     [KILLED] = {WEFT_ERR_PEER_LOST, "process 1", "was lost"},
     [IN_KERNEL] = {WEFT_ERR_MISMATCH, "column 0", "failed"},
     [NO_COLUMN] = {WEFT_ERR_ARGUMENT, "weft_column_barrier", "column 7"},
