@@ -384,8 +384,8 @@ typedef enum weft_log_kind {
     WEFT_LOG_UINT,
     WEFT_LOG_REAL,
     WEFT_LOG_PTR,
-    WEFT_LOG_COMM,  /* weft's own: a communicator, by its name for %s */
-    WEFT_LOG_TYPE,  /* weft's own: a weft_type, by its name */
+    WEFT_LOG_COMM, /* weft's own: a communicator, by its name for %s */
+    WEFT_LOG_TYPE, /* weft's own: a weft_type, by its name */
     WEFT_LOG_OPERATION,
     WEFT_LOG_STRING /* bits: its address; on the way to the host, how many bytes it has */
 } weft_log_kind;
