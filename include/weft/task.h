@@ -210,8 +210,8 @@ WEFT_API weft_status weft_tasks_recorded(weft_recording *recording,
                                          weft_recording_numbers *numbers);
 
 /*
- * Waits until all tasks of all places are done, and what they wrote is visible. Collective,
- * blocking.
+ * Waits until all tasks of all places are done, and what they wrote is visible. Tasks that other
+ * threads create meanwhile are not waited for: the next call does. Collective, blocking.
  */
 WEFT_API weft_status weft_tasks_finish(weft_job *job);
 /*

@@ -73,7 +73,8 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
             record->home = p->me;
             record->home_slot = *slot - 1;
             record->by = self->slot;
-            weft_add_relaxed_u64(&p->mail->created, 1);
+            record->books = task->record->books;
+            weft_add_relaxed_u64(&p->mail->books[record->books].created, 1);
             if (task->staged != 0 && weft_task_writes_copies(self, task->record)) {
                 weft_store_relaxed_u32(&record->next, task->rank->spawned);
                 task->rank->spawned = *slot;

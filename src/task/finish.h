@@ -4,8 +4,9 @@
  * A place whose host program has closed the phase, and whose books are even, reports to place 0 how
  * many tasks it has completed. When place 0 has a report of every place it reads how many tasks
  * each has created by then. If both sums are equal, no task was open between the two waves, and
- * none can come: only tasks create tasks. A task that is away is open at its owner until its return
- * has come, so nothing under way is forgotten. If they differ, some place will report again.
+ * none can come: only tasks create tasks, and those of the next phase are in other books. A task
+ * that is away is open at its owner until its return has come, so nothing under way is forgotten.
+ * If they differ, some place will report again.
  */
 #ifndef WEFT_TASK_FINISH_H
 #define WEFT_TASK_FINISH_H
@@ -18,6 +19,12 @@ WEFT_INLINE uint64_t weft_task_report(uint32_t phase, uint64_t completed)
     return (uint64_t)phase << 48 | (completed & 0xffffffffffffu);
 }
 
+/* The books of the phase that ends. */
+WEFT_INLINE uint32_t weft_task_closing(const struct weft_task_place *p)
+{
+    return weft_task_books_after(p->closed) ^ 1;
+}
+
 /* The books of this place are even, and its host program is done: says so. All threads. */
 WEFT_INLINE void weft_task_even(weft_self *self, struct weft_task_place *p,
                                 struct weft_task_rank *r)
@@ -25,8 +32,9 @@ WEFT_INLINE void weft_task_even(weft_self *self, struct weft_task_place *p,
     WEFT_SHARED(uint64_t, report, 1);
 
     if (weft_leads(self)) {
-        const uint64_t completed = weft_load_acquire_u64(&p->mail->completed, ORDER_task_take);
-        const uint64_t created = weft_load_relaxed_u64(&p->mail->created);
+        const struct weft_task_books *const books = &p->mail->books[weft_task_closing(p)];
+        const uint64_t completed = weft_load_acquire_u64(&books->completed, ORDER_task_take);
+        const uint64_t created = weft_load_relaxed_u64(&books->created);
         *report = weft_task_report(p->closed, completed);
         if (p->closed == p->phase || completed != created || *report == p->reported)
             *report = 0;
@@ -74,8 +82,8 @@ WEFT_INLINE void weft_task_decide(weft_self *self, struct weft_task_place *p,
         return;
     uint64_t created = 0;
     for (int32_t q = 0; q < p->places; q++) {
-        weft_get(self, p->win, q, offsetof(struct weft_task_mail, created), &r->word[1],
-                 sizeof(r->word[1]));
+        weft_get(self, p->win, q, weft_task_closing(p) * sizeof(struct weft_task_books),
+                 &r->word[1], sizeof(r->word[1]));
         created += r->word[1];
         weft_sync(self); /* before the next one comes there */
     }
@@ -94,12 +102,12 @@ WEFT_INLINE void weft_task_finish(weft_self *self, struct weft_task_place *p,
         weft_task_decide(self, p, r);
     if (weft_leads(self) && p->closed != p->phase &&
         weft_load_acquire_u64(&p->mail->finished, ORDER_task_take) == p->closed) {
-        /* Not that the books are even now: other threads of the host program may create tasks. */
+        const struct weft_task_books *const books = &p->mail->books[weft_task_closing(p)];
         if (p->reported >> 48 != (p->closed & 0xffff))
             weft_fail4(self, WEFT_ERR_PROTOCOL,
                        "place 0 says that all is done, and place %d has done %lld of %lld tasks",
-                       p->me, (int64_t)weft_load_relaxed_u64(&p->mail->completed),
-                       (int64_t)weft_load_relaxed_u64(&p->mail->created), 0);
+                       p->me, (int64_t)weft_load_relaxed_u64(&books->completed),
+                       (int64_t)weft_load_relaxed_u64(&books->created), 0);
         p->phase = p->closed;
         weft_store_release_u32(&p->host->finished, p->closed, ORDER_task_give);
         weft_task_wake(self);

@@ -80,24 +80,23 @@ static weft_status make_place(weft_job *job, struct weft_tasks *tasks)
 {
     struct weft_task_place *const p = &tasks->place;
     const size_t mail = weft_task_mail_bytes(p->places), bytes = lay_out(tasks, NULL);
-    struct weft_task_place *const copy = make_lines(image_bytes(p));
     weft_status status = WEFT_OK;
 
+    tasks->image = make_lines(image_bytes(p));
     tasks->memory = weft_malloc(job, bytes);
     p->mail = weft_malloc(job, mail);
     p->host = job->device_ops->host_alloc(job->device, sizeof(*p->host));
-    if (copy == NULL || tasks->memory == NULL || p->mail == NULL || p->host == NULL)
+    if (tasks->image == NULL || tasks->memory == NULL || p->mail == NULL || p->host == NULL)
         status = weft_refused(job, WEFT_ERR_MEMORY,
                               "weft_tasks_begin: process %d has no %zu bytes for tasks "
                               "(WEFT_TASK_SLOTS, WEFT_TASK_SCRATCH)",
                               p->me, bytes + mail + sizeof(*p->host));
     if (status == WEFT_OK) {
-        lay_out(tasks, (struct weft_task_rank *)(copy + 1));
+        lay_out(tasks, (struct weft_task_rank *)(tasks->image + 1));
         *(struct weft_tasks_begun *)tasks->data = (struct weft_tasks_begun){tasks->memory, NULL};
         /* The place itself waits for its window. */
-        status = weft_copy(job, tasks->memory, copy, image_bytes(p));
+        status = weft_copy(job, tasks->memory, tasks->image, image_bytes(p));
     }
-    free(copy);
     return status;
 }
 
@@ -112,6 +111,7 @@ static void free_tasks(weft_job *job)
     weft_free(job, tasks->place.mail);
     weft_job_host_free(job, tasks->place.host);
     free(tasks->data);
+    free(tasks->image);
     *tasks = (struct weft_tasks){
         .kernel = tasks->kernel, .numbers = tasks->numbers, .counted = tasks->counted};
 }
@@ -209,41 +209,49 @@ weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void
 
 /* ---- finishing ------------------------------------------------------------------------------- */
 
-static void finish(weft_job *job, weft_self *self)
+/* The phase ends, and all tasks of it are done at all places. */
+static weft_status finish(weft_job *job, weft_self *self, const char *call)
 {
-    struct weft_tasks *const tasks = job->tasks;
+    struct weft_tasks *tasks;
 
-    tasks->phase = tasks->phase % 0xffff + 1;
+    WEFT_TRY(weft_tasks_of(job, call, &tasks));
+    WEFT_TRY(weft_host_together(job, call));
     weft_tasks_entry(job, self);
+    tasks->phase = tasks->phase % WEFT_TASK_PHASES + 1;
     weft_tasks_posted(job, WEFT_TASK_WHAT_CLOSE, tasks->phase);
     weft_wait_until_u32(self, &tasks->place.host->finished, WEFT_EQ, tasks->phase);
+    return WEFT_OK;
 }
 
 weft_status weft_tasks_finish(weft_job *job)
 {
     WEFT_HOST_BEGIN(job, self, "weft_tasks_finish");
-    struct weft_tasks *tasks;
-    WEFT_HOST_TRY(weft_tasks_of(job, host_name, &tasks));
-    WEFT_HOST_TRY(weft_host_together(job, host_name));
-    finish(job, self);
-    for (uint32_t i = 0; i < WEFT_TASK_STATES; i++) /* names of tasks: all are done */
-        weft_store_relaxed_u32(&tasks->place.host->state[i], tasks->generation[i] << 8);
+    WEFT_HOST_TRY(finish(job, self, host_name));
+    const struct weft_tasks *const tasks = job->tasks;
+    for (uint32_t i = 0; i < WEFT_TASK_STATES; i++) /* names of tasks of the phase: all are done */
+        if (tasks->books[i] != weft_task_books_after(tasks->phase))
+            weft_store_relaxed_u32(&tasks->place.host->state[i], tasks->generation[i] << 8);
     return weft_host_leave(job, WEFT_OK);
 }
 
-static weft_status stop(weft_job *job)
+/* Then ranks end when they find no task. */
+static weft_status stop(weft_job *job, weft_self *self, const char *call)
 {
-    WEFT_HOST_BEGIN(job, self, "weft_tasks_finish");
-    WEFT_HOST_TRY(weft_host_together(job, host_name));
-    finish(job, self);
+    WEFT_TRY(finish(job, self, call));
     weft_tasks_entry(job, self);
     weft_tasks_posted(job, WEFT_TASK_WHAT_STOP, 0);
-    return weft_host_leave(job, WEFT_OK);
+    return WEFT_OK;
+}
+
+static weft_status stop_to_pause(weft_job *job)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_tasks_ready");
+    return weft_host_leave(job, stop(job, self, host_name));
 }
 
 weft_status weft_tasks_pause(weft_job *job)
 {
-    WEFT_TRY(stop(job));
+    WEFT_TRY(stop_to_pause(job));
     WEFT_TRY(weft_finish(job, NULL));
     weft_recordings_free(job->tasks, false);
     return WEFT_OK;
@@ -263,34 +271,38 @@ weft_status weft_tasks_resume(weft_job *job)
     return weft_start(job, tasks->data, tasks->kernel->kernel->user_bytes);
 }
 
-/* What the ranks have counted. */
+/* What the ranks have counted. Without success the job fails: others free windows together. */
 static weft_status count(weft_job *job, struct weft_tasks *tasks)
 {
     const struct weft_task_place *const p = &tasks->place;
-    struct weft_task_place *const copy = make_lines(image_bytes(p));
+    const struct weft_task_rank *const ranks = (const struct weft_task_rank *)(tasks->image + 1);
+    const weft_status status = weft_copy(job, tasks->image, tasks->memory, image_bytes(p));
 
-    if (copy == NULL)
-        return weft_refused(job, WEFT_ERR_MEMORY, "weft_tasks_end: no memory for numbers");
-    const struct weft_task_rank *const ranks = (const struct weft_task_rank *)(copy + 1);
-    const weft_status status = weft_copy(job, copy, tasks->memory, image_bytes(p));
-    if (status == WEFT_OK)
-        tasks->numbers.given = copy->given;
-    for (uint32_t r = 0; status == WEFT_OK && r < p->ranks; r++) {
+    if (status != WEFT_OK)
+        weft_job_fail(job, status, "process %d could not read what its ranks have counted", p->me);
+    WEFT_TRY(status);
+    tasks->numbers.given = tasks->image->given;
+    for (uint32_t r = 0; r < p->ranks; r++) {
         tasks->numbers.executed += ranks[r].executed;
         tasks->numbers.taken += ranks[r].taken;
         tasks->numbers.bytes += ranks[r].bytes;
     }
-    free(copy);
-    return status;
+    return WEFT_OK;
+}
+
+static weft_status stop_to_end(weft_job *job)
+{
+    WEFT_HOST_BEGIN(job, self, "weft_tasks_end");
+    return weft_host_leave(job, stop(job, self, host_name));
 }
 
 weft_status weft_tasks_end(weft_job *job)
 {
+    weft_status status = stop_to_end(job);
     struct weft_tasks *const tasks = job != NULL ? job->tasks : NULL;
 
     if (tasks == NULL || !tasks->begun)
-        return weft_tasks_finish(job);
-    weft_status status = stop(job);
+        return status;
     const weft_status ended = weft_finish(job, NULL);
     if (status == WEFT_OK)
         status = ended;

@@ -87,6 +87,7 @@ struct weft_task_record {
     uint32_t taker; /* the place that has taken it + 1 */
     /* The rest stays as it is: */
     uint32_t body, flags, priority;
+    uint32_t books; /* which: those of its phase (struct weft_task_mail) */
     uint64_t end;
     int32_t home;              /* the place in whose books it is, */
     uint32_t home_slot;        /* and its slot there */
@@ -126,12 +127,15 @@ struct weft_task_rank {
     unsigned char *scratch;
 } __attribute__((aligned(64)));
 
-/* What other places write and read. The rest follows, by the functions below. */
+/* What other places write and read. The rest follows, by the functions below. Tasks that come while
+ * a phase ends are in the books of the next one, so they do not keep it from ending. */
 struct weft_task_mail {
-    uint64_t created, completed; /* tasks of this place's books, ever */
-    uint64_t finished;           /* by place 0: the phase that is over */
-    uint64_t granted;            /* by the place that was asked: ask << 32 | tasks */
-    uint64_t unused[4];
+    struct weft_task_books {
+        uint64_t created, completed; /* tasks of this place, ever */
+    } books[2];                      /* of phases in turns */
+    uint64_t finished;               /* by place 0: the phase that is over */
+    uint64_t granted;                /* by the place that was asked: ask << 32 | tasks */
+    uint64_t unused[2];
     struct weft_task_record grant[WEFT_TASK_GRANT];
     uint64_t word[]; /* by place: asked, load, report; then returns; then cancelled */
 };
@@ -141,7 +145,7 @@ enum weft_task_what {
     WEFT_TASK_WHAT_CREATE, /* a: bytes of its record */
     WEFT_TASK_WHAT_RUN,    /* a: number; epochs of recorded tasks: tables, base, total */
     WEFT_TASK_WHAT_CLOSE,  /* a: phase: no more tasks come in it */
-    WEFT_TASK_WHAT_STOP    /* ranks end */
+    WEFT_TASK_WHAT_STOP    /* ranks end; what follows is for those of the next kernel */
 };
 struct weft_task_entry {
     uint32_t turn; /* stored last */
@@ -224,6 +228,14 @@ WEFT_INLINE uint32_t weft_task_record_bytes(uint32_t datas)
     return (uint32_t)(offsetof(struct weft_task_record, data) +
                       datas * sizeof(weft_task_data_desc) + 15) &
            ~15u;
+}
+
+/* The books of tasks that come after a phase was closed; those of that phase are the others. Phases
+ * are 1 to an even number, and then 1 again. */
+enum { WEFT_TASK_PHASES = 0xfffe };
+WEFT_INLINE uint32_t weft_task_books_after(uint32_t closed)
+{
+    return closed & 1;
 }
 
 /* Where words of the mailbox are. */

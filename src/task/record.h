@@ -39,6 +39,7 @@ WEFT_INLINE void weft_task_run_begin(weft_self *self, struct weft_task_place *p,
     p->run.total = entry->total;
     p->run.number = entry->a;
     p->run.timed = entry->timed;
+    p->recorded.books = weft_task_books_after(p->closed); /* of what bodies spawn */
     weft_store_relaxed_u64(&p->over, 0);
     weft_store_release_device_u64(
         &p->ticket, (uint64_t)entry->a << 40 | (WEFT_TASK_OVER - entry->total), ORDER_task_give);

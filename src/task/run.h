@@ -69,8 +69,9 @@ WEFT_COLD void weft_task_complete(weft_self *self, struct weft_task_place *p, ui
                                ORDER_task_give);
         weft_task_wake(self);
     }
+    uint64_t *const completed = &p->mail->books[record->books].completed;
     weft_task_slot_give(p, slot);
-    weft_add_release_u64(&p->mail->completed, 1, ORDER_task_give);
+    weft_add_release_u64(completed, 1, ORDER_task_give);
 }
 
 /* ---- what may be a task ---------------------------------------------------------------------- */

@@ -42,20 +42,23 @@ WEFT_INLINE bool weft_task_read(const struct weft_task_place *p, uint64_t i,
     return true;
 }
 
-/* How many there are, and a slot for each that is a task, while there are slots. The leader. */
+/* How many there are, until a phase or the kernel ends, and a slot for each that is a task, while
+ * there are slots. The leader. */
 WEFT_INLINE uint32_t weft_task_listen(struct weft_task_place *p, struct weft_task_rank *r,
                                       struct weft_task_heard *heard)
 {
     uint32_t n = 0;
 
-    for (; n < WEFT_TASK_HEAR; n++) {
+    while (n < WEFT_TASK_HEAR && weft_load_relaxed_u32(&p->stop) == 0) {
         heard[n].slot = 0;
         if (heard[n].turn != (uint32_t)((p->heard + n) / WEFT_TASK_ENTRIES + 1))
             break;
-        if (heard[n].what != WEFT_TASK_WHAT_CREATE)
-            continue;
-        heard[n].slot = weft_task_slot_take(p, r, false);
-        if (heard[n].slot == 0)
+        if (heard[n].what == WEFT_TASK_WHAT_CREATE) {
+            heard[n].slot = weft_task_slot_take(p, r, false);
+            if (heard[n].slot == 0)
+                break;
+        }
+        if (heard[n++].what >= WEFT_TASK_WHAT_CLOSE)
             break;
     }
     return n;
@@ -106,6 +109,7 @@ WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
 WEFT_INLINE void weft_task_obey_all(weft_self *self, struct weft_task_place *p,
                                     struct weft_task_heard *heard, uint32_t n, uint64_t *base)
 {
+    const uint32_t books = weft_task_books_after(p->closed);
     uint32_t count[WEFT_TASK_PRIORITIES] = {0}, tasks = 0;
 
     for (uint32_t i = 0; i < n; i++) {
@@ -116,13 +120,14 @@ WEFT_INLINE void weft_task_obey_all(weft_self *self, struct weft_task_place *p,
         struct weft_task_record *const record = &p->record[heard[i].slot - 1];
         record->home = p->me;
         record->home_slot = heard[i].slot - 1;
+        record->books = books;
         heard[i].priority = record->priority;
         heard[i].place = count[record->priority]++;
         tasks++;
     }
     if (tasks == 0)
         return;
-    weft_add_relaxed_u64(&p->mail->created, tasks);
+    weft_add_relaxed_u64(&p->mail->books[books].created, tasks);
     weft_add_relaxed_u32(&p->queued, tasks);
     for (int i = 0; i < WEFT_TASK_PRIORITIES; i++)
         base[i] = count[i] != 0 ? weft_task_add64(&p->ready[i].tail, count[i]) : 0;
@@ -212,7 +217,7 @@ WEFT_COLD void weft_task_service(weft_self *self, struct weft_task_place *p,
         weft_sync(self);
         weft_task_answer(self, p, r);
         weft_task_advertise(self, p, r);
-        if (idle)
+        if (idle || p->asking >= 0) /* what was given to it is to run, whatever else there is */
             weft_task_steal(self, p, r);
     }
     weft_task_finish(self, p, r);

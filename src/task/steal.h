@@ -275,7 +275,7 @@ WEFT_INLINE bool weft_task_plausible(const struct weft_task_place *p,
     int64_t numbers[3];
 
     return record->body < p->bodies && record->priority < WEFT_TASK_PRIORITIES &&
-           (record->flags & p->barred) == 0 && record->home == p->asking &&
+           (record->flags & p->barred) == 0 && record->home == p->asking && record->books < 2 &&
            record->datas <= WEFT_TASK_DATA && record->host <= WEFT_TASK_STATES &&
            record->first < record->end && record->end <= INT64_MAX &&
            weft_task_wrong_data(record->data, record->datas, p->places, numbers) == NULL;

@@ -98,6 +98,8 @@ static weft_status create(weft_job *job, weft_self *self, const char *call,
     }
     const uint32_t bytes = weft_task_record_bytes(record.datas);
     weft_write_shared(&weft_tasks_entry(job, self)->record, &record, bytes);
+    if (task != NULL)
+        tasks->books[record.host - 1] = (uint8_t)weft_task_books_after(tasks->phase);
     weft_tasks_posted(job, WEFT_TASK_WHAT_CREATE, bytes);
     if (task != NULL)
         *task = (weft_task_id){record.host - 1, record.generation};

@@ -19,7 +19,9 @@ struct weft_tasks {
     struct weft_recording *recordings, *running;
     uint32_t next; /* number of a host's task to look at first for a free one */
     uint32_t generation[WEFT_TASK_STATES];
-    bool begun; /* the kernel was started */
+    uint8_t books[WEFT_TASK_STATES]; /* that the task is in */
+    struct weft_task_place *image;   /* for copies of the place and its ranks */
+    bool begun;                      /* the kernel was started */
     weft_task_numbers numbers;
     bool counted; /* numbers are known */
 };

@@ -1,6 +1,7 @@
 /*
- * The kernel pauses (weft_tasks_ready of a recording of all places) while another thread of each
- * host program creates tasks and waits for them: none is lost, and none runs twice.
+ * A phase ends (weft_tasks_finish), and the kernel pauses (weft_tasks_ready of a recording of all
+ * places), while another thread of each host program creates tasks without a break, and, when it
+ * pauses, one that waits for them. None is lost, and none runs twice.
  */
 #include "support/test.h"
 
@@ -34,7 +35,7 @@ WEFT_TASK_KERNEL(tasks, BODIES, struct user)
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { ROUNDS = 60, BURST = 16 };
+enum { ROUNDS = 60, BURST = 16, FINISHES = 6 };
 
 struct maker {
     struct test_env *env;
@@ -62,6 +63,32 @@ static void *make(void *argument)
     return NULL;
 }
 
+/* Without a break. */
+static void *flood(void *argument)
+{
+    struct maker *const m = argument;
+    struct args args = {.spins = 0};
+    weft_task_desc desc = {
+        .body = add_one_id, .arguments = &args, .arguments_bytes = sizeof(args), .priority = 1};
+
+    for (; !__atomic_load_n(&m->over, __ATOMIC_ACQUIRE); m->made++)
+        if (!TEST_EQ(m->env, weft_task_create(m->env->job, &desc, NULL), WEFT_OK))
+            return NULL;
+    return NULL;
+}
+
+/* Its name is none when its phase is over. */
+static void finishes(struct test_env *env)
+{
+    struct args args = {.spins = 0};
+    weft_task_desc desc = {.body = add_one_id, .arguments = &args, .arguments_bytes = sizeof(args)};
+    weft_task_id task;
+
+    TEST_EQ(env, weft_task_create(env->job, &desc, &task), WEFT_OK);
+    TEST_EQ(env, weft_tasks_finish(env->job), WEFT_OK);
+    TEST_EQ(env, weft_task_wait(env->job, task, NULL), WEFT_ERR_ARGUMENT);
+}
+
 static void pauses(struct test_env *env, weft_win win)
 {
     struct args args = {.spins = 0};
@@ -82,24 +109,33 @@ static void pauses(struct test_env *env, weft_win win)
 static int body(struct test_env *env)
 {
     struct user user;
-    struct maker maker = {.env = env};
+    struct maker maker[2] = {{.env = env}, {.env = env}};
     const int me = env->numbers->process, places = env->numbers->processes;
     uint64_t sum = 0, made, ran = 0;
-    pthread_t thread;
+    pthread_t thread[2];
 
     if (env->random)
         return TEST_SKIPPED;
+    env->expect = WEFT_ERR_ARGUMENT;
     void *const memory = test_memory(env, TEST_MAPPED, 128 + 8 * (size_t)places);
     TEST_EQ(env, weft_host_win_create(env->job, memory, 128 + 8 * (size_t)places, &user.win),
             WEFT_OK);
     TEST_EQ(env, weft_tasks_begin(env->job, &tasks, &user, env->threads, env->ranks), WEFT_OK);
-    TEST_EQ(env, pthread_create(&thread, NULL, make, &maker), 0);
-    for (int i = 0; i < ROUNDS; i++)
+    TEST_EQ(env, pthread_create(&thread[1], NULL, flood, &maker[1]), 0);
+    for (int i = 0; i < FINISHES; i++)
+        finishes(env);
+    TEST_EQ(env, pthread_create(&thread[0], NULL, make, &maker[0]), 0);
+    for (int i = 0; i < ROUNDS; i++) {
+        if (i == 3)
+            __atomic_store_n(&maker[1].over, true, __ATOMIC_RELEASE);
         pauses(env, user.win);
-    __atomic_store_n(&maker.over, true, __ATOMIC_RELEASE);
-    pthread_join(thread, NULL);
+    }
+    for (int i = 0; i < 2; i++) {
+        __atomic_store_n(&maker[i].over, true, __ATOMIC_RELEASE);
+        pthread_join(thread[i], NULL);
+    }
     TEST_EQ(env, weft_tasks_end(env->job), WEFT_OK);
-    made = maker.made;
+    made = maker[0].made + maker[1].made;
     TEST_EQ(env, weft_host_put(env->job, user.win, 0, 128 + 8 * (size_t)me, &made, 8), WEFT_OK);
     TEST_EQ(env, weft_host_flush(env->job, user.win), WEFT_OK);
     TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
@@ -108,7 +144,7 @@ static int body(struct test_env *env)
         TEST_EQ(env, weft_host_get(env->job, user.win, 0, 128 + 8 * (size_t)p, &made, 8), WEFT_OK);
         sum += made;
     }
-    TEST_EQ(env, ran, sum + ROUNDS);
+    TEST_EQ(env, ran, sum + ROUNDS + (uint64_t)(places * FINISHES));
     TEST_EQ(env, weft_host_win_free(env->job, &user.win), WEFT_OK);
     return TEST_PASSED;
 }

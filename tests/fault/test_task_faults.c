@@ -1,6 +1,7 @@
 /*
- * Jobs of tasks that break: bodies that fail, or wait for ever, lists that differ, words
- * that no place would send, and a place that is killed while it has tasks of another.
+ * Jobs of tasks that break: bodies that fail, or wait for ever, lists that differ, words that no
+ * place would send, a place that is killed while it has tasks of another, and one that has no
+ * memory when tasks end.
  */
 #include "support/fault_job.h"
 #include "task/tasks.h"
@@ -88,6 +89,8 @@ enum provoked {
     COPIES,
     STEAL,
     ROOM,
+    ENDS,
+    NOT_BEGUN,
     PROVOKED
 };
 static enum provoked provoked;
@@ -132,6 +135,16 @@ static void lie(weft_job *job, weft_win win)
         status = weft_host_flush(job, p->win);
         usleep(1000);
     }
+}
+
+/* In process 1 there is no memory when tasks end. */
+static bool no_lines;
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    void *memory = NULL;
+
+    return no_lines || posix_memalign(&memory, alignment, bytes) != 0 ? NULL : memory;
 }
 
 /* The second task waits for the first, which never ends. */
@@ -204,6 +217,9 @@ static weft_status create(weft_job *job, struct user *user, int process)
         if (process == 1)
             lie(job, user->win);
     }
+    no_lines = provoked == ENDS && process == 1;
+    if (provoked == ENDS)
+        return WEFT_OK;
     if (provoked >= PLACES)
         return record_all(job, user->win);
     if (process != 0 || is_lie())
@@ -230,6 +246,8 @@ static int body(int process)
     status = weft_open(&job, NULL, NULL);
     if (status == WEFT_OK)
         status = weft_host_win_create(job, weft_malloc(job, 64), 64, &user.win);
+    if (status == WEFT_OK && provoked == NOT_BEGUN)
+        status = weft_tasks_end(job);
     if (status == WEFT_OK)
         status = weft_tasks_begin(job, kernel, &user, 1,
                                   provoked == KILL || provoked == RECORDED || is_lie() ? 2 : 1);
@@ -237,7 +255,7 @@ static int body(int process)
         fault_add(FAULT_WORD_READY);
         const weft_status made = create(job, &user, process);
         status = weft_tasks_end(job);
-        if (provoked >= COPIES)
+        if (provoked >= COPIES && provoked != ENDS)
             status = made;
     }
     fault_add(FAULT_WORD_READY);
@@ -355,6 +373,8 @@ int main(void)
     expect(ROOM, WEFT_OK,
            "weft_tasks_run: homes stay as they are: a place has no memory for others, of which "
            "place ");
+    expect(ENDS, WEFT_OK, "");
+    expect(NOT_BEGUN, WEFT_ERR_STATE, "weft_tasks_end: tasks have not begun");
     expect(GRANT, WEFT_ERR_PROTOCOL, "place 1 gives 77 tasks, at most 32");
     expect(GARBAGE, WEFT_ERR_PROTOCOL, "place 1 gives what is no task");
     expect(OUTSIDE, WEFT_ERR_BOUNDS,

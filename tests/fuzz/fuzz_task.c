@@ -161,7 +161,8 @@ static void any_word(void)
         word[weft_task_cancel_at(PLACES, fuzz_byte(&in))] = fuzz_byte(&in) % 2;
         break;
     case 6:
-        *(fuzz_byte(&in) % 2 != 0 ? &place.mail->created : &place.mail->completed) += 1;
+        *(fuzz_byte(&in) % 2 != 0 ? &place.mail->books[0].created
+                                  : &place.mail->books[0].completed) += 1;
         break;
     default:
         word[fuzz_word(&in) % weft_task_cancel_at(PLACES, WEFT_TASK_STATES)] = fuzz_number(&in);
