@@ -49,13 +49,6 @@ WEFT_INLINE void weft_element_set(void *to, uint64_t bits, uint32_t size)
 
 #ifdef __CUDACC__
 
-/* The threads of the caller's warp, by name: its leader may come out of the call before later. */
-WEFT_INLINE unsigned weft_warp_mask(void)
-{
-    const unsigned threads = blockDim.x - threadIdx.x / 32 * 32;
-    return threads < 32 ? (1u << threads) - 1 : ~0u;
-}
-
 /* Down the lanes of each warp, then over the warps: the same order in every run. */
 WEFT_FN double weft_block_sum(weft_self *self, double value)
 {
@@ -63,7 +56,7 @@ WEFT_FN double weft_block_sum(weft_self *self, double value)
     const unsigned lane = threadIdx.x % 32, warps = (blockDim.x + 31) / 32;
 
     for (unsigned step = 16; step > 0; step /= 2) {
-        const double other = __shfl_down_sync(weft_warp_mask(), value, step);
+        const double other = __shfl_down_sync(~0u, value, step);
         if (lane + step < 32 && threadIdx.x + step < blockDim.x)
             value += other;
     }
@@ -81,7 +74,7 @@ WEFT_FN double weft_lane_sum(weft_self *self, double value, int lanes)
 {
     (void)self;
     for (int step = lanes / 2; step > 0; step /= 2)
-        value += __shfl_xor_sync(weft_warp_mask(), value, step);
+        value += __shfl_xor_sync(~0u, value, step);
     return value;
 }
 
@@ -97,9 +90,9 @@ weft_block_fold(weft_self *self, struct weft_thread_value mine, uint32_t type, u
     (void)lanes, (void)call;
     for (unsigned step = 1; step < 32; step *= 2) {
         struct weft_thread_value lower = mine;
-        lower.bits = __shfl_up_sync(weft_warp_mask(), mine.bits, step);
+        lower.bits = __shfl_up_sync(~0u, mine.bits, step);
         if (indexed)
-            lower.index = __shfl_up_sync(weft_warp_mask(), mine.index, step);
+            lower.index = __shfl_up_sync(~0u, mine.index, step);
         if (lane >= step)
             mine = weft_thread_value_join(lower, mine, type, how, indexed);
     }
