@@ -4,7 +4,7 @@
 #ifndef WEFT_RANK_THREAD_H
 #define WEFT_RANK_THREAD_H
 
-#include "rank/warp.h"
+#include "rank/wait/warp.h"
 
 WEFT_INLINE uint64_t weft_update_by_thread(weft_self *self, weft_win win, int target, size_t offset,
                                            struct weft_change change, const char *call)

@@ -17,32 +17,53 @@
 #define WEFT_RANK_TOGETHER_H
 
 #include "rank/fail.h"
+#include "rank/wait/wait.h"
 
 #ifdef __CUDACC__
 
-/* A call of all threads is not made while a warp, or a thread, makes one of its own. */
+/*
+ * A call of all threads is not made while a warp, or a thread, makes one of its own. A channel that
+ * it has opened all know at its end: warps do not tell each other. It returns in several places, to
+ * which threads of a warp may come apart: its barriers there are not aligned, as __syncthreads is.
+ */
 #if WEFT_WARPS
+WEFT_INLINE void weft_meet_apart(void)
+{
+    asm volatile("barrier.sync 0;" ::: "memory");
+}
+
+WEFT_COLD void weft_hear_news(weft_self *self)
+{
+    weft_meet_apart(); /* all have seen that there are some */
+    weft_routes_clear(self);
+    if (threadIdx.x == 0)
+        self->news = 0;
+    weft_meet_apart();
+}
+
 struct weft_whole_rank {
-    __device__ weft_whole_rank()
+    weft_self *const self;
+
+    __device__ weft_whole_rank(weft_self *rank) : self(rank)
     {
         __syncthreads();
     }
     __device__ ~weft_whole_rank()
     {
-        /* A call returns in several places, to which threads of a warp may come apart: not aligned,
-         * as __syncthreads would be. */
-        asm volatile("barrier.sync 0;" ::: "memory");
+        weft_meet_apart();
+        if (WEFT_UNLIKELY(*(volatile const uint32_t *)&self->news != 0))
+            weft_hear_news(self);
     }
 };
-#define WEFT_WHOLE_RANK const struct weft_whole_rank whole_rank;
+#define WEFT_WHOLE_RANK(self) const struct weft_whole_rank whole_rank(self);
 #else
-#define WEFT_WHOLE_RANK
+#define WEFT_WHOLE_RANK(self)
 #endif
 
-#define WEFT_TOGETHER(self, call, ...)                           WEFT_WHOLE_RANK
-#define WEFT_TOGETHER_THEN(self, call, then, ...)                WEFT_WHOLE_RANK
-#define WEFT_TOGETHER_LIST(self, call, field, list, length, ...) WEFT_WHOLE_RANK
-#define WEFT_TOGETHER_FOR(type, self, call, ...)                 WEFT_WHOLE_RANK
+#define WEFT_TOGETHER(self, call, ...)                           WEFT_WHOLE_RANK(self)
+#define WEFT_TOGETHER_THEN(self, call, then, ...)                WEFT_WHOLE_RANK(self)
+#define WEFT_TOGETHER_LIST(self, call, field, list, length, ...) WEFT_WHOLE_RANK(self)
+#define WEFT_TOGETHER_FOR(type, self, call, ...)                 WEFT_WHOLE_RANK(self)
 #define WEFT_TOGETHER_LANES(lanes, self, call, ...)
 #define WEFT_TOGETHER_LANES_FOR(type, lanes, self, call, ...)
 

@@ -1,11 +1,16 @@
 /*
- * rank/warp.h - what weft/warp.h promises: calls by one warp of a rank, or one thread.
+ * rank/warp.h - what weft/warp.h promises: calls by one warp of a rank, or one thread. Those that
+ * wait are in wait/warp.h.
  *
- * On a GPU the near way is a warp's own: a route that is found without a barrier, a copy by its
- * lanes, and a release by its first. It touches no state of the rank. All else is the rank's own
- * way, by one thread that is the whole rank meanwhile (weft_alone_begin), one at a time. No call of
- * all threads is made at the same time: both its ends are barriers, in a file with weft/warp.h
- * (together.h). On the CPU device the last thread of the warp to come makes the rank's call.
+ * On a GPU the near way is a warp's own: its first lane finds the route, the lanes copy, the first
+ * releases. What is one store is the first lane's alone. It touches no state of the rank. All else
+ * is the rank's own way, by one thread that is the whole rank meanwhile (weft_alone_begin), one at
+ * a time. No call of all threads is made at the same time: both its ends are barriers, in a file
+ * with weft/warp.h (together.h). On the CPU device the last thread of the warp to come makes the
+ * rank's call.
+ *
+ * ~0u names the lanes of any warp: for the hardware those that a warp does not have, as one that is
+ * not full, have ended. A mask that is computed takes each vote and barrier some ten operations.
  */
 #ifndef WEFT_RANK_WARP_H
 #define WEFT_RANK_WARP_H
@@ -17,10 +22,10 @@ enum { WEFT_WARP_THREADS = 32 };
 
 #ifdef __CUDACC__
 
-/* So many threads of the caller's warp are in its call; which of them this is. */
+/* So many threads the caller's warp has; which of them this is. */
 WEFT_INLINE unsigned weft_lanes(void)
 {
-    return (unsigned)__popc(weft_warp_mask());
+    return min(blockDim.x - threadIdx.x / WEFT_WARP_THREADS * WEFT_WARP_THREADS, 32u);
 }
 
 WEFT_INLINE unsigned weft_lane(void)
@@ -28,22 +33,16 @@ WEFT_INLINE unsigned weft_lane(void)
     return threadIdx.x % WEFT_WARP_THREADS;
 }
 
-/* What one lane did to memory, all see after. Ends them if the job has failed. */
+/* What one lane did to memory, all see after. Ends those who know that the job has failed: lanes
+ * that have ended are waited for by none. */
 WEFT_INLINE void weft_warp_meet(weft_self *self)
 {
-    __syncwarp(weft_warp_mask());
-    if (WEFT_UNLIKELY(__any_sync(weft_warp_mask(), weft_has_stopped(self))))
+    __syncwarp();
+    if (WEFT_UNLIKELY(weft_has_stopped(self)))
         weft_exit(self);
 }
 
-/* Whether the rank has something to do first, or channels that not all know of. All lanes. */
-WEFT_INLINE bool weft_warp_is_late(const weft_self *self)
-{
-    const volatile weft_self *const now = self;
-    return __any_sync(weft_warp_mask(), (now->unsettled | now->news) != 0) != 0;
-}
-
-/* One thread of the warp, after an operation: how many there were before it. */
+/* One thread of the warp, for an operation: how many there were before it. */
 WEFT_INLINE uint32_t weft_warp_turn(weft_self *self)
 {
     struct weft_scopes *const scopes = &((struct weft_cuda_rank *)self)->scopes;
@@ -56,44 +55,53 @@ WEFT_INLINE uint32_t weft_warp_turn(weft_self *self)
 
 WEFT_INLINE bool weft_is_kept(const struct weft_cached *cached, uint32_t handle, int target)
 {
-    return cached->handle == handle && cached->target == target;
+    return (cached->handle == handle) & (cached->target == target);
 }
 
-/* The route to a target; its number is checked. late: those that are kept may be old. All lanes. */
-WEFT_INLINE struct weft_route weft_warp_route(weft_self *self, uint32_t handle, int target,
-                                              bool window, bool late, const char *call)
+/* The route that the first lane found last: in a traced job by its alias, so that none is straight.
+ */
+WEFT_INLINE struct weft_cached *weft_warp_kept(weft_self *self)
 {
-    struct weft_cached *const own =
-        &((struct weft_cuda_rank *)self)->scopes.kept[threadIdx.x / WEFT_WARP_THREADS];
-    const struct weft_cached *const ranks = weft_route_place(self, handle, target);
+    return &((struct weft_cuda_rank *)self)->scopes.kept[threadIdx.x / WEFT_WARP_THREADS];
+}
+
+/* Whether it is the one to a target, by memory that is mapped, and nothing went another way.
+ * Without a branch: each takes as long as several operations. The first lane. */
+WEFT_INLINE bool weft_warp_is_straight(const weft_self *self, const struct weft_cached *found,
+                                       uint32_t handle, int target)
+{
+    const volatile weft_self *const now = self;
+    return weft_is_kept(found, handle, target) & (found->route.way - WEFT_WAY_HERE < 2u) &
+           (now->unsettled == 0);
+}
+
+/* The route to a target, whose number is checked. The first lane; for the others it is there when
+ * they have met it. */
+WEFT_INLINE const struct weft_route *weft_warp_route(weft_self *self, uint32_t handle, int target,
+                                                     bool window, const char *call)
+{
+    struct weft_cached *const kept = weft_warp_kept(self);
+    const uint32_t name = handle ^ self->tracer.alias;
     const int number = window ? target : ~target;
 
-    if (target >= 0 && !late && weft_is_kept(ranks, handle, number))
-        return ranks->route;
-    if (target >= 0 && !late && weft_is_kept(own, handle, number))
-        return own->route;
-    const struct weft_route to = weft_route_find(self, handle, target, window, call);
-    __syncwarp(weft_warp_mask()); /* all have looked */
-    if (weft_lane() == 0 && !late)
-        weft_route_keep(own, handle, number, &to);
-    __syncwarp(weft_warp_mask());
-    return to;
+    if (target < 0 || !weft_is_kept(kept, name, number)) {
+        const struct weft_route to = weft_route_find(self, handle, target, window, call);
+        weft_route_keep(kept, name, number, &to);
+    }
+    return &kept->route;
 }
 
 /* Before something goes straight to a target, or by its channel: what went another way is there,
- * and nothing in the channel is for the same place. All lanes. */
+ * and nothing in the channel is for the same place. The first lane. */
 WEFT_INLINE void weft_warp_make_way(weft_self *self, const struct weft_route *to, uint64_t low,
-                                    uint64_t bytes, bool late)
+                                    uint64_t bytes)
 {
-    if (!WEFT_UNLIKELY(late || !weft_way_is_mapped(to)))
+    if (!weft_alone_begin(self))
         return;
-    if (weft_lane() == 0 && weft_alone_begin(self)) {
-        weft_channel_clear(self, to, low, bytes);
-        if (self->unsettled != 0)
-            weft_settle(self, to->process);
-        weft_alone_end(self);
-    }
-    weft_warp_meet(self);
+    weft_channel_clear(self, to, low, bytes);
+    if (self->unsettled != 0)
+        weft_settle(self, to->process);
+    weft_alone_end(self);
 }
 
 /* Whether this rank reaches those bytes of the target's window by loads and stores, in a job that
@@ -105,15 +113,11 @@ WEFT_INLINE bool weft_warp_reaches(const weft_self *self, const struct weft_rout
            offset <= to->bytes && bytes <= to->bytes - offset;
 }
 
-/*
- * The notification behind what all lanes did, and have met for; tag < 0: none, but what the channel
- * brings next comes after it: another warp may have fenced the channel meanwhile. The first lane.
- */
-WEFT_INLINE void weft_warp_tell(weft_self *self, const struct weft_route *to, int tag)
+/* The notification through a channel; tag < 0: none, but what the channel brings next comes after
+ * what was put beside it: another warp may have fenced the channel meanwhile. The first lane. */
+WEFT_COLD void weft_warp_tell_channel(weft_self *self, const struct weft_route *to, int tag)
 {
-    if (weft_way_is_mapped(to) && tag >= 0)
-        weft_mapped_notify(self, to->way, to, (uint32_t)tag, false, false);
-    if (weft_way_is_mapped(to) || !weft_alone_begin(self))
+    if (!weft_alone_begin(self))
         return;
     if (tag >= 0)
         weft_channel_notify(self, to, (uint32_t)tag, false);
@@ -122,55 +126,112 @@ WEFT_INLINE void weft_warp_tell(weft_self *self, const struct weft_route *to, in
     weft_alone_end(self);
 }
 
+/* The notification, if tag >= 0, behind what all lanes did, and have met for. The first lane. */
+WEFT_INLINE void weft_warp_tell(weft_self *self, const struct weft_route *to, int tag)
+{
+    weft_warp_turn(self); /* while the stores are on their way */
+    if (WEFT_UNLIKELY(!weft_way_is_mapped(to)))
+        weft_warp_tell_channel(self, to, tag);
+    else if (tag >= 0)
+        weft_mapped_notify(self, to->way, to, (uint32_t)tag, false, false);
+}
+
+/* A put that is no more than a store. The first lane. */
+WEFT_INLINE void weft_warp_put_word(weft_self *self, const struct weft_route *to, size_t offset,
+                                    const void *source, size_t bytes, int tag)
+{
+    unsigned char *const there = (unsigned char *)((uintptr_t)to->address + offset);
+
+    if (there != source)
+        weft_copy_lane(there, (const unsigned char *)source, bytes, 0, 1);
+    weft_warp_tell(self, to, tag);
+}
+
+/* A put that is not straight: by the channel, or as the rank's, which says what is wrong. True: the
+ * lanes are to copy. The first lane. */
+WEFT_COLD bool weft_warp_put_other(weft_self *self, weft_win win, int target, size_t offset,
+                                   const void *source, size_t bytes, int tag, const char *call)
+{
+    const struct weft_route *const to = weft_warp_route(self, win, target, true, call);
+    const bool near = weft_warp_reaches(self, to, offset, bytes) && source != NULL;
+    const bool channel = near && tag >= 0 && bytes < to->eager;
+
+    if (near && !channel) {
+        weft_warp_make_way(self, to, to->home + offset, bytes);
+        if (bytes <= sizeof(uint64_t))
+            weft_warp_put_word(self, to, offset, source, bytes, tag);
+        return true;
+    }
+    if (!weft_alone_begin(self))
+        return false;
+    if (channel && self->unsettled != 0)
+        weft_settle(self, to->process);
+    if (channel)
+        weft_channel_put(self, to, offset, source, bytes, tag);
+    else
+        weft_put_recorded(self, win, target, offset, source, weft_one_row(bytes), tag, call);
+    weft_alone_end(self);
+    return false;
+}
+
 WEFT_INLINE void weft_put_by_lanes(weft_self *self, weft_win win, int target, size_t offset,
                                    const void *source, size_t bytes, int tag, const char *call)
 {
-    weft_warp_meet(self); /* the source is there */
-    const bool late = weft_warp_is_late(self);
-    const struct weft_route to = weft_warp_route(self, win, target, true, late, call);
-    unsigned char *const there = (unsigned char *)((uintptr_t)to.address + offset);
+    const struct weft_cached *const kept = weft_warp_kept(self);
     const unsigned char *const from = (const unsigned char *)source;
+    bool copies = false;
 
-    if (!weft_warp_reaches(self, &to, offset, bytes) || source == NULL ||
-        (tag >= 0 && bytes < to.eager)) {
-        if (weft_lane() == 0 && weft_alone_begin(self)) { /* which says what is wrong, too */
-            weft_put_recorded(self, win, target, offset, source, weft_one_row(bytes), tag, call);
-            weft_alone_end(self);
-        }
-        return;
+    weft_warp_meet(self); /* the source is there */
+    if (weft_lane() == 0) {
+        const struct weft_cached found = *kept; /* all of it at once */
+        copies = weft_warp_is_straight(self, &found, win, target) & (found.route.address != NULL) &
+                 (offset <= found.route.bytes) & (bytes <= found.route.bytes - offset) &
+                 (source != NULL);
+        if (WEFT_UNLIKELY(!copies))
+            copies = weft_warp_put_other(self, win, target, offset, source, bytes, tag, call);
+        else if (bytes <= sizeof(uint64_t))
+            weft_warp_put_word(self, &found.route, offset, source, bytes, tag);
     }
-    weft_warp_make_way(self, &to, to.home + offset, bytes, late);
+    if (bytes <= sizeof(uint64_t))
+        return;
+    __syncwarp(); /* the route is there */
+    if (!__any_sync(~0u, copies))
+        return;
+    unsigned char *const there = kept->route.address + offset;
     if ((((uintptr_t)there | (uintptr_t)from | bytes) & 15) == 0 && bytes <= WEFT_WARP_BYTES &&
         weft_lanes() == WEFT_WARP_THREADS)
         weft_copy_by_warp(there, from, bytes, weft_lane());
     else if (there != from)
-        weft_copy_lane(there, from, bytes, weft_lane(), weft_lanes());
-    __syncwarp(weft_warp_mask()); /* the release covers what every lane copied */
-    if (weft_lane() == 0) {
-        weft_warp_tell(self, &to, tag);
-        weft_warp_turn(self);
+        weft_copy_row(there, from, bytes, weft_lane(), weft_lanes());
+    __syncwarp(); /* the release covers what every lane copied */
+    if (weft_lane() == 0)
+        weft_warp_tell(self, &kept->route, tag);
+}
+
+WEFT_COLD void weft_warp_notify_other(weft_self *self, weft_comm comm, int target, int tag)
+{
+    const struct weft_route *const to =
+        weft_warp_route(self, comm, target, false, "weft_notify_warp");
+
+    if (!weft_traced(self) && to->exposed != NULL) {
+        weft_warp_make_way(self, to, 0, 0);
+        weft_warp_tell(self, to, tag);
+    } else if (weft_alone_begin(self)) {
+        weft_notify_recorded(self, comm, target, tag, false, "weft_notify_warp");
+        weft_alone_end(self);
     }
 }
 
 WEFT_INLINE void weft_notify_by_lanes(weft_self *self, weft_comm comm, int target, int tag)
 {
     weft_warp_meet(self); /* the release covers what every lane did */
-    const bool late = weft_warp_is_late(self);
-    const struct weft_route to =
-        weft_warp_route(self, comm, target, false, late, "weft_notify_warp");
-    const bool near = !weft_traced(self) && to.exposed != NULL;
-
-    if (near)
-        weft_warp_make_way(self, &to, 0, 0, late);
     if (weft_lane() != 0)
         return;
-    if (near) {
-        weft_warp_tell(self, &to, tag);
-    } else if (weft_alone_begin(self)) {
-        weft_notify_recorded(self, comm, target, tag, false, "weft_notify_warp");
-        weft_alone_end(self);
-    }
-    weft_warp_turn(self);
+    const struct weft_cached found = *weft_warp_kept(self);
+    if (weft_warp_is_straight(self, &found, comm, ~target) & (target >= 0))
+        weft_warp_tell(self, &found.route, tag);
+    else
+        weft_warp_notify_other(self, comm, target, tag);
 }
 
 /* Four at once; beyond the end the first one again, as in weft_load_items. */
@@ -209,26 +270,32 @@ WEFT_INLINE void weft_load_warp(void *to, const unsigned char *from, size_t byte
     }
 }
 
+/* The first lane. False: the rank has got it. */
+WEFT_INLINE bool weft_get_by_lane(weft_self *self, weft_win win, int from, size_t offset, void *to,
+                                  size_t bytes)
+{
+    const struct weft_route *const route = weft_warp_route(self, win, from, true, "weft_get_warp");
+    const bool near = weft_warp_reaches(self, route, offset, bytes) && to != NULL;
+
+    if (near) {
+        if (self->unsettled != 0 || !weft_way_is_mapped(route))
+            weft_warp_make_way(self, route, route->home + offset, bytes);
+        weft_warp_turn(self);
+    } else if (weft_alone_begin(self)) {
+        weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true, "weft_get_warp");
+        weft_alone_end(self);
+    }
+    return near;
+}
+
 WEFT_INLINE void weft_get_by_lanes(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                    size_t bytes)
 {
     weft_warp_meet(self); /* what the other lanes have put there */
-    const bool late = weft_warp_is_late(self);
-    const struct weft_route route = weft_warp_route(self, win, from, true, late, "weft_get_warp");
-    const unsigned char *const at = (const unsigned char *)((uintptr_t)route.address + offset);
-
-    if (!weft_warp_reaches(self, &route, offset, bytes) || to == NULL) {
-        if (weft_lane() == 0 && weft_alone_begin(self)) {
-            weft_get_any(self, win, from, offset, to, weft_one_row(bytes), -1, true,
-                         "weft_get_warp");
-            weft_alone_end(self);
-        }
-    } else {
-        weft_warp_make_way(self, &route, route.home + offset, bytes, late);
-        weft_load_warp(to, at, bytes);
-        if (weft_lane() == 0)
-            weft_warp_turn(self);
-    }
+    const bool loads = weft_lane() == 0 && weft_get_by_lane(self, win, from, offset, to, bytes);
+    __syncwarp();
+    if (__any_sync(~0u, loads))
+        weft_load_warp(to, weft_warp_kept(self)->route.address + offset, bytes);
     weft_warp_meet(self);
 }
 
@@ -285,122 +352,6 @@ WEFT_FN void weft_get_warp(weft_self *self, weft_win win, int from, size_t offse
     WEFT_TOGETHER_LANES(WEFT_WARP_THREADS, self, weft_get_warp(self, win, from, offset, to, bytes),
                         win, from, offset, to, bytes)
     weft_get_by_lanes(self, win, from, offset, to, bytes);
-}
-
-/* ---- waiting --------------------------------------------------------------------------------- */
-
-/* Takes what channels have brought, if there are some. One thread of the warp, at every look. */
-WEFT_INLINE void weft_warp_serve(weft_self *self)
-{
-#ifdef __CUDACC__
-    const bool all = weft_warp_turn(self) % WEFT_LOOK_WAITS == 0;
-#else
-    const bool all = true;
-#endif
-    const bool some = *(const volatile uint32_t *)&self->ins != 0;
-
-    if (self->eager_bytes == 0 || !(all || some) || !weft_alone_begin(self))
-        return;
-    if (all)
-        weft_serve_now_and_then(self);
-    else
-        weft_serve(self);
-    weft_alone_end(self);
-}
-
-#ifdef __CUDACC__
-/* What a batch holds back leaves before a warp comes again. One thread of the warp. */
-WEFT_INLINE void weft_warp_send(weft_self *self)
-{
-    if (weft_has_queues(self) && *(const volatile uint32_t *)&self->unrung != 0 &&
-        weft_alone_begin(self)) {
-        weft_batch_send(self);
-        weft_alone_end(self);
-    }
-}
-#endif
-
-/*
- * Consumes the notifications, if they are there; *have: how many are. Another warp may have taken
- * some that came after the look: then this is negative. One thread of the warp.
- */
-WEFT_INLINE bool weft_warp_consume(weft_self *self, uint32_t tag, uint32_t count, uint32_t *have)
-{
-    volatile uint32_t *const consumed = &self->consumed[tag];
-
-    weft_warp_serve(self);
-    const bool nic = WEFT_QUEUES && (self->waits & ~WEFT_WAITS_TRACED) == WEFT_WAITS_BY_NIC;
-    const uint32_t all = weft_count_read_with(self, weft_count_index(self->slot, tag), nic);
-    *have = all - *consumed;
-    if ((int32_t)(*have - count) < 0 || !weft_alone_begin(self))
-        return false;
-    *have = all - *consumed;
-    const bool there = (int32_t)(*have - count) >= 0;
-    if (there)
-        *consumed += count;
-    weft_alone_end(self);
-    weft_polled();
-    return there;
-}
-
-/* A round of a wait that found nothing. False: the job has failed. One thread of the warp. */
-WEFT_INLINE bool weft_warp_round(weft_self *self, uint32_t *rounds, uint32_t tag, uint32_t have,
-                                 uint32_t need)
-{
-#ifdef __CUDACC__
-    if (++*rounds % WEFT_SERVE_ROUNDS == 0 && weft_alone_begin(self)) {
-        weft_wait_long(self, *rounds, WEFT_WAIT_TAG, tag, have, need);
-        weft_alone_end(self);
-    }
-    return !weft_has_stopped(self);
-#else
-    if (!weft_warp_pass(self, true))
-        return weft_wait_round(self, rounds, WEFT_WAIT_TAG, tag, have, need);
-    ++*rounds;
-    weft_tell(self, WEFT_WAIT_TAG, tag, have, need);
-    weft_check_stop(self);
-    return true;
-#endif
-}
-
-WEFT_FN void weft_wait_warp(weft_self *self, int tag, uint32_t count)
-{
-    WEFT_TOGETHER_LANES(WEFT_WARP_THREADS, self, weft_wait_warp(self, tag, count), tag, count)
-    weft_check_tag(self, tag, "weft_wait_warp");
-    weft_warp_meet(self);
-    if (weft_lane() == 0) {
-        uint32_t rounds = 0, have = 0;
-        while (!weft_warp_consume(self, (uint32_t)tag, count, &have) &&
-               weft_warp_round(self, &rounds, (uint32_t)tag, have, count))
-            continue;
-        if (rounds != 0 && weft_alone_begin(self)) {
-            weft_wait_over(self, rounds);
-            weft_alone_end(self);
-        }
-    }
-    weft_warp_meet(self);
-}
-
-WEFT_FN int weft_test_warp(weft_self *self, int tag, uint32_t count)
-{
-    WEFT_TOGETHER_LANES_FOR(int, WEFT_WARP_THREADS, self, weft_test_warp(self, tag, count), tag,
-                            count)
-    weft_check_tag(self, tag, "weft_test_warp");
-    weft_warp_meet(self);
-    uint32_t have = 0;
-    bool there = weft_lane() == 0 && weft_warp_consume(self, (uint32_t)tag, count, &have);
-#ifdef __CUDACC__
-    if (!there && weft_lane() == 0)
-        weft_warp_send(self);
-    there = __any_sync(weft_warp_mask(), there) != 0;
-#else
-    if (there)
-        weft_port_waited(&self->port);
-    else if (!weft_warp_pass(self, false))
-        weft_port_poll(&self->port); /* loops around it must let others run */
-#endif
-    weft_warp_meet(self);
-    return there;
 }
 
 #endif

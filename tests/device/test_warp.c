@@ -25,6 +25,8 @@ enum {
     TAG_ANY = 90,
     TAG_TOLD = 91,
     TAG_SELF = 92,
+    TAG_TURNS = 93,
+    TURNS = 6,
     SHARED = 6 /* notifications of TAG_ANY for each warp */
 };
 static_assert(EACH % 16 == 0 && COUNT % 8 == 0, "all words are aligned");
@@ -205,6 +207,29 @@ WEFT_DEVICE_FN void one_waits(weft_self *self, uint64_t round)
             continue;
 }
 
+/* The rank and its first warp put into one word in turns: what was put last stays. The pair gets a
+ * channel on the way, which the rank opens, and both go by. */
+WEFT_DEVICE_FN void in_turns(weft_self *self, struct data *user, weft_win win, uint64_t round)
+{
+    const int to = at_distance(self, 0, false), from = at_distance(self, 0, true);
+    const uint64_t me = (uint64_t)weft_rank(self, WEFT_COMM_WORLD), count = 2 * TURNS;
+    uint64_t *const words = (uint64_t *)(void *)(test_mine(self, user->scratch, EACH) + AREAS);
+    const uint64_t *const there = (const uint64_t *)(void *)test_mine(self, user->windows, EACH);
+
+    test_will_write(words, count * sizeof(*words));
+    weft_for (i, (int)count)
+        words[i] = (round << 32 | me) * count + (uint64_t)i;
+    weft_sync(self);
+    for (uint64_t i = 0; i < count; i += 2) {
+        weft_put_notify(self, win, to, 0, &words[i], sizeof(*words), TAG_TURNS);
+        if (warp_of(self) == 0)
+            weft_put_notify_warp(self, win, to, 0, &words[i + 1], sizeof(*words), TAG_TURNS);
+    }
+    weft_wait(self, TAG_TURNS, (uint32_t)count);
+    test_will_read(there, sizeof(*there));
+    CHECK_EQ(self, &user->check, *there, (round << 32 | (uint64_t)from) * count + count - 1);
+}
+
 /* ---- threads --------------------------------------------------------------------------------- */
 
 /* Every thread takes tickets, each of which is another, and counts up by comparing. */
@@ -246,6 +271,9 @@ WEFT_KERNEL(warp_kernel, struct data, user)
         one_waits(self, round);
         weft_barrier(self, WEFT_COMM_WORLD); /* all areas are free */
         one_for_another(self, user, win, round);
+        weft_flush(self, win);
+        weft_barrier(self, WEFT_COMM_WORLD);
+        in_turns(self, user, win, round);
         weft_flush(self, win);
         weft_barrier(self, WEFT_COMM_WORLD);
     }

@@ -60,7 +60,8 @@ WEFT_COLD void weft_out_talked(weft_self *self, struct weft_exposed *exposed, in
 {
     struct weft_out *out = &self->out[weft_out_index(process, slot)];
 
-    if (out->state >= WEFT_OUT_OPEN || slot == WEFT_HOST_SLOT) /* host programs have none */
+    /* Host programs have none; a warp opens none, of which others could not know. */
+    if (out->state >= WEFT_OUT_OPEN || slot == WEFT_HOST_SLOT || weft_alone(self))
         return;
     if (out->slot == 0) {
         out->process = process;

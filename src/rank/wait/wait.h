@@ -100,6 +100,14 @@ WEFT_COLD void weft_exit(weft_self *self)
     __builtin_unreachable();
 }
 
+/* All threads, between two barriers. */
+WEFT_INLINE void weft_routes_clear(weft_self *self)
+{
+    weft_for (i, WEFT_ROUTES)
+        weft_cached_clear(&((struct weft_cuda_rank *)self)->routes[i]);
+    weft_scopes_clear(self);
+}
+
 /* Ends the rank if its job has failed; forgets routes that have changed. After a barrier. */
 WEFT_COLD bool weft_attend_to(weft_self *self)
 {
@@ -109,10 +117,7 @@ WEFT_COLD bool weft_attend_to(weft_self *self)
         weft_exit(self);
     __syncthreads(); /* all have seen why they are here */
     if ((told & WEFT_ROUTES_STALE) != 0)
-        weft_for (i, WEFT_ROUTES)
-            weft_cached_clear(&((struct weft_cuda_rank *)self)->routes[i]);
-    if ((told & WEFT_ROUTES_STALE) != 0)
-        weft_scopes_clear(self);
+        weft_routes_clear(self);
     if (threadIdx.x == 0)
         atomicAnd(&self->stopped, ~(uint32_t)(WEFT_ROUTES_STALE | WEFT_AGAIN));
     __syncthreads();
@@ -159,8 +164,6 @@ WEFT_COLD void weft_tell_rank(weft_self *self, uint32_t what)
 /* Once a channel. */
 WEFT_INLINE void weft_tell_news(weft_self *self)
 {
-    if (weft_alone(self)) /* they stay for the rank's next call */
-        return;
     if (self->news != 0)
         weft_tell_rank(self, self->news);
     self->news = 0;
