@@ -88,15 +88,6 @@ WEFT_FN weft_comm weft_comm_split(weft_self *self, weft_comm parent, int color, 
     return comm;
 }
 
-WEFT_COLD void weft_coll_free_window(weft_self *self, weft_comm comm)
-{
-    struct weft_coll_known *const known = weft_coll_known_of(self, comm);
-    weft_win win = known->win;
-
-    if (weft_coll_has_window(self, known, comm))
-        weft_win_free(self, &win);
-}
-
 WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
 {
     weft_comm mine = *comm;
@@ -106,8 +97,12 @@ WEFT_FN void weft_comm_free(weft_self *self, weft_comm *comm)
     weft_check_member(self, mine, "weft_comm_free");
     if (mine == WEFT_COMM_WORLD || mine == WEFT_COMM_DEVICE || mine == WEFT_COMM_HOST)
         weft_fail_comm(self, "weft_comm_free", "%s: %s is built in", mine);
-    if (self->exchange != NULL)
-        weft_coll_free_window(self, mine);
+    const struct weft_coll_known *const known =
+        self->exchange != NULL ? weft_coll_known_of(self, mine) : NULL;
+    if (known != NULL && weft_coll_has_window(self, known, mine)) {
+        weft_win win = known->win;
+        weft_win_free(self, &win);
+    }
     command.object = mine;
     weft_join(self);
     weft_route_forget(self, mine);

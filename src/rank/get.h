@@ -20,39 +20,41 @@ WEFT_INLINE bool weft_loads_row(const void *to, const void *from, size_t bytes)
 
 /* Four at once; beyond the end the first one again, as in weft_copy_last. */
 template <class T>
-static __device__ __forceinline__ void weft_load_items(void *to, const void *from, size_t count)
+static __device__ __forceinline__ void weft_load_items(void *to, const void *from, size_t count,
+                                                       unsigned thread, unsigned threads)
 {
-    for (size_t i = threadIdx.x; i < count; i += 4 * (size_t)blockDim.x) {
+    for (size_t i = thread; i < count; i += 4 * (size_t)threads) {
         T item[4];
         WEFT_UNROLL
         for (int k = 0; k < 4; k++) {
-            const size_t at = i + k * blockDim.x;
+            const size_t at = i + k * threads;
             item[k] = weft_load_relaxed((const T *)from + (at < count ? at : i));
         }
         WEFT_UNROLL
         for (int k = 0; k < 4; k++)
-            if (i + k * blockDim.x < count)
-                ((T *)to)[i + k * blockDim.x] = item[k];
+            if (i + k * threads < count)
+                ((T *)to)[i + k * threads] = item[k];
     }
 }
 
 /*
  * Such a row: each load passes by the L1 cache, where what others have stored may be old. One word
- * is undivided, as others update it. All threads.
+ * is undivided, as others update it. By all of so many threads.
  */
-WEFT_INLINE void weft_load_row(void *to, const void *from, size_t bytes)
+WEFT_INLINE void weft_load_row(void *to, const void *from, size_t bytes, unsigned thread,
+                               unsigned threads)
 {
     const uintptr_t all = (uintptr_t)to | (uintptr_t)from | bytes;
 
     if (bytes == 8 && (all & 7) == 0) {
-        if (threadIdx.x == 0)
+        if (thread == 0)
             *(uint64_t *)to = weft_load_relaxed((const uint64_t *)from);
     } else if ((all & 15) == 0) {
-        weft_load_items<uint4>(to, from, bytes / 16);
+        weft_load_items<uint4>(to, from, bytes / 16, thread, threads);
     } else if ((all & 7) == 0) {
-        weft_load_items<uint64_t>(to, from, bytes / 8);
+        weft_load_items<uint64_t>(to, from, bytes / 8, thread, threads);
     } else {
-        weft_load_items<uint32_t>(to, from, bytes / 4);
+        weft_load_items<uint32_t>(to, from, bytes / 4, thread, threads);
     }
 }
 
@@ -65,7 +67,7 @@ WEFT_INLINE void weft_fetch_mapped(weft_self *self, unsigned char *to, const uns
     const size_t bytes = shape->width;
 #ifdef __CUDACC__
     if (!weft_alone(self) && shape->height == 1 && weft_loads_row(to, from, bytes)) {
-        weft_load_row(to, from, bytes);
+        weft_load_row(to, from, bytes, threadIdx.x, blockDim.x);
         return;
     }
     weft_fence_acquire(); /* what the L1 cache has may be old */
@@ -183,7 +185,7 @@ WEFT_INLINE bool weft_get_cached(weft_self *self, weft_win win, int from, size_t
             weft_channel_clear(self, route, route->home + offset, bytes);
         weft_path_meet(self, route->process);
     }
-    weft_load_row(to, at, bytes);
+    weft_load_row(to, at, bytes, threadIdx.x, blockDim.x);
     if (threadIdx.x == 0)
         weft_turn(self);
     weft_join(self);

@@ -108,15 +108,6 @@ WEFT_INLINE void weft_trace_lanes(weft_self *self, enum weft_trace_kind kind, in
         weft_trace_lanes_took(self, count);
 }
 
-/* As weft_join. Whether it is so for any thread. */
-WEFT_INLINE bool weft_join_any(weft_self *self, bool value)
-{
-    const bool any = __syncthreads_or(value) != 0;
-
-    weft_attend(self);
-    return any;
-}
-
 /* The end of a round of so many targets: a barrier of all. Whether there is a rest for anyone. */
 WEFT_INLINE bool weft_lanes_end(weft_self *self, uint32_t count, enum weft_lane_rest rest)
 {
@@ -195,9 +186,7 @@ WEFT_COLD enum weft_lane_rest weft_many_put(weft_self *self, weft_win win,
         targets[threadIdx.x] = goes ? to.address + item.offset : NULL;
     weft_join(self);
     for (uint32_t i = 0; i < count; i++) {
-        const size_t bytes = items[i].bytes;
-        const struct weft_shape shape = {
-            .width = bytes, .height = 1, .pitch = bytes, .source_pitch = bytes};
+        const struct weft_shape shape = weft_one_row(items[i].bytes);
         if (targets[i] != NULL)
             weft_copy_direct(self, targets[i], items[i].source, &shape);
     }
@@ -297,7 +286,9 @@ WEFT_FN void weft_put_notify_many(weft_self *self, weft_win win, const weft_put_
         here = weft_lanes_of(count, first);
         const int mine = first + ((uint32_t)me < here ? me : 0);
         weft_join(self); /* the sources are there, and the releases cover what every thread did */
-        if (weft_join_any(self, items[mine].bytes > sizeof(uint64_t))) {
+        const bool longer = __syncthreads_or(items[mine].bytes > sizeof(uint64_t)) != 0;
+        weft_attend(self);
+        if (longer) {
             here = here < WEFT_WARP ? here : (uint32_t)WEFT_WARP;
             rest = weft_many_put(self, win, items + first, here);
         } else if ((uint32_t)(me - me % WEFT_WARP) < here) {

@@ -31,15 +31,6 @@ WEFT_INLINE uint64_t weft_op_newest(const weft_self *self, int process, uint32_t
     return kind == WEFT_OP_PUT ? self->sent_to[process] : self->asked[process];
 }
 
-/* What a put through the host, or by the queue, is. The one that was used last has put everything
- * before it to rest. */
-WEFT_INLINE uint32_t weft_op_put_kind(const weft_self *self, int process)
-{
-    return weft_has_queues(self) && self->settled[process] == (uint32_t)self->sent_to[process]
-               ? WEFT_OP_QUEUE
-               : WEFT_OP_PUT;
-}
-
 /* All threads; when the leader has posted, and before it posts again. */
 WEFT_INLINE weft_op weft_op_of(weft_self *self, int process, uint32_t kind)
 {

@@ -189,8 +189,10 @@ WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t
     weft_put_row(self, win, target, offset, source, bytes, -1, "weft_put_begin");
     if (to.exposed != NULL && (to.address != NULL || bytes == 0))
         return weft_op_done();
-    weft_join(self); /* the leader has posted */
-    return weft_op_of(self, to.process, weft_op_put_kind(self, to.process));
+    weft_join(self); /* the leader has posted, by the host or by the queue: all before is at rest */
+    const bool queued =
+        weft_has_queues(self) && self->settled[to.process] == (uint32_t)self->sent_to[to.process];
+    return weft_op_of(self, to.process, queued ? WEFT_OP_QUEUE : WEFT_OP_PUT);
 }
 
 WEFT_FN void weft_fence(weft_self *self)

@@ -145,32 +145,6 @@ WEFT_INLINE bool weft_is_apart(const weft_self *self, struct weft_member to)
            weft_is_queued(self, to.process, to.slot);
 }
 
-/* The route to a member: of a window by `entry`, or, if it is NULL, of a communicator. */
-WEFT_HOT struct weft_route weft_route_to(const weft_self *self, struct weft_member to,
-                                         const struct weft_window_entry *entry)
-{
-    const struct weft_state *state = self->state;
-    struct weft_route route;
-
-    route.address = entry != NULL ? entry->address : NULL;
-    route.bytes = entry != NULL ? entry->bytes : 0;
-    route.home = entry != NULL ? entry->home : 0;
-    route.process = to.process;
-    route.slot = to.slot;
-    route.exposed =
-        to.process == state->process ? state->exposed : state->process_table[to.process].exposed;
-    if ((state->hosts_apart | state->own_queued) != 0 && weft_is_apart(self, to))
-        route.exposed = NULL;
-    route.counters =
-        route.exposed != NULL ? &route.exposed->counters[weft_count_index(to.slot, 0)] : NULL;
-    route.way = weft_way_to(self, to, route.exposed);
-    route.eager = 0;
-    if (route.address != NULL && (route.way & 0xff) == WEFT_WAY_CHANNEL &&
-        route.home + route.bytes <= WEFT_EAGER_ADDRESSES)
-        route.eager = self->eager_bytes + 1;
-    return route;
-}
-
 /* Where a window's or a communicator's routes begin. */
 struct weft_targets {
     const struct weft_member *member;
@@ -209,11 +183,33 @@ WEFT_HOT struct weft_targets weft_find_comm(weft_self *self, weft_comm comm, int
     return all;
 }
 
+/* To one of them. */
 WEFT_HOT struct weft_route weft_route_of(const weft_self *self, const struct weft_targets *found,
                                          int target)
 {
-    return weft_route_to(self, found->member[target],
-                         found->entry != NULL ? &found->entry[target] : NULL);
+    const struct weft_state *state = self->state;
+    const struct weft_member to = found->member[target];
+    const struct weft_window_entry *const entry =
+        found->entry != NULL ? &found->entry[target] : NULL;
+    struct weft_route route;
+
+    route.address = entry != NULL ? entry->address : NULL;
+    route.bytes = entry != NULL ? entry->bytes : 0;
+    route.home = entry != NULL ? entry->home : 0;
+    route.process = to.process;
+    route.slot = to.slot;
+    route.exposed =
+        to.process == state->process ? state->exposed : state->process_table[to.process].exposed;
+    if ((state->hosts_apart | state->own_queued) != 0 && weft_is_apart(self, to))
+        route.exposed = NULL;
+    route.counters =
+        route.exposed != NULL ? &route.exposed->counters[weft_count_index(to.slot, 0)] : NULL;
+    route.way = weft_way_to(self, to, route.exposed);
+    route.eager = 0;
+    if (route.address != NULL && (route.way & 0xff) == WEFT_WAY_CHANNEL &&
+        route.home + route.bytes <= WEFT_EAGER_ADDRESSES)
+        route.eager = self->eager_bytes + 1;
+    return route;
 }
 
 /* The route to a rank of a window, or of a communicator, by the tables. */

@@ -231,21 +231,18 @@ WEFT_INLINE uint64_t weft_element(const void *source, size_t i, uint32_t size)
 {
     uint64_t wide;
     uint32_t narrow;
+    uint16_t half;
 
     if (size == 8) {
         memcpy(&wide, (const unsigned char *)source + i * 8, 8);
         return wide;
     }
+    if (size == 2) {
+        memcpy(&half, (const unsigned char *)source + i * 2, 2);
+        return half;
+    }
     memcpy(&narrow, (const unsigned char *)source + i * 4, 4);
     return narrow;
-}
-
-WEFT_INLINE uint64_t weft_half(const void *source, size_t i)
-{
-    uint16_t half;
-
-    memcpy(&half, (const unsigned char *)source + i * 2, 2);
-    return half;
 }
 
 /* Each element by a thread. old: where the old ones go, on a CPU; NULL: nowhere. */
@@ -263,8 +260,8 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
         weft_exact_begin(&callers);
 #endif
     weft_for (i, count) {
-        const struct weft_change change = weft_change(
-            operation, type, halves ? weft_half(source, i) : weft_element(source, i, size), 0);
+        const struct weft_change change =
+            weft_change(operation, type, weft_element(source, i, size), 0);
 #ifdef __CUDACC__
         if (halves)
             weft_update_half(target + i * size, &change);

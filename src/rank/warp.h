@@ -234,42 +234,6 @@ WEFT_INLINE void weft_notify_by_lanes(weft_self *self, weft_comm comm, int targe
         weft_warp_notify_other(self, comm, target, tag);
 }
 
-/* Four at once; beyond the end the first one again, as in weft_load_items. */
-template <class T>
-static __device__ __forceinline__ void weft_load_by_lanes(void *to, const void *from, size_t bytes)
-{
-    const size_t lanes = weft_lanes(), count = bytes / sizeof(T);
-
-    for (size_t i = weft_lane(); i < count; i += 4 * lanes) {
-        T item[4];
-        WEFT_UNROLL
-        for (int k = 0; k < 4; k++)
-            item[k] =
-                weft_load_relaxed((const T *)from + (i + k * lanes < count ? i + k * lanes : i));
-        WEFT_UNROLL
-        for (int k = 0; k < 4; k++)
-            if (i + k * lanes < count)
-                ((T *)to)[i + k * lanes] = item[k];
-    }
-}
-
-/* From mapped memory, past the L1 cache, where what others have stored may be old. */
-WEFT_INLINE void weft_load_warp(void *to, const unsigned char *from, size_t bytes)
-{
-    const uintptr_t all = (uintptr_t)to | (uintptr_t)from | bytes;
-
-    if (!weft_loads_row(to, from, bytes)) {
-        weft_fence_acquire();
-        weft_copy_row((unsigned char *)to, from, bytes, weft_lane(), weft_lanes());
-    } else if ((all & 15) == 0) {
-        weft_load_by_lanes<uint4>(to, from, bytes);
-    } else if ((all & 7) == 0) {
-        weft_load_by_lanes<uint64_t>(to, from, bytes);
-    } else {
-        weft_load_by_lanes<uint32_t>(to, from, bytes);
-    }
-}
-
 /* The first lane. False: the rank has got it. */
 WEFT_INLINE bool weft_get_by_lane(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                   size_t bytes)
@@ -293,9 +257,15 @@ WEFT_INLINE void weft_get_by_lanes(weft_self *self, weft_win win, int from, size
 {
     weft_warp_meet(self); /* what the other lanes have put there */
     const bool loads = weft_lane() == 0 && weft_get_by_lane(self, win, from, offset, to, bytes);
-    __syncwarp();
-    if (__any_sync(~0u, loads))
-        weft_load_warp(to, weft_warp_kept(self)->route.address + offset, bytes);
+    __syncwarp(); /* the route is there */
+    const unsigned char *const at = weft_warp_kept(self)->route.address + offset;
+    const bool near = __any_sync(~0u, loads) != 0;
+    if (near && weft_loads_row(to, at, bytes)) {
+        weft_load_row(to, at, bytes, weft_lane(), weft_lanes());
+    } else if (near) {
+        weft_fence_acquire(); /* what the L1 cache has may be old */
+        weft_copy_row((unsigned char *)to, at, bytes, weft_lane(), weft_lanes());
+    }
     weft_warp_meet(self);
 }
 

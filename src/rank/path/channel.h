@@ -104,19 +104,6 @@ WEFT_INLINE void weft_out_space(weft_self *self, struct weft_out *out, uint32_t 
         weft_out_await(self, out, out->head + lines - WEFT_RING_LINES);
 }
 
-/* Whether payloads for [low, high) may still be in the channel. */
-WEFT_INLINE bool weft_out_overlaps(const struct weft_out *out, uint64_t low, uint64_t high)
-{
-    return (int32_t)(out->taken - out->data_end) < 0 && low < out->high && out->low < high;
-}
-
-/* Before bytes go to [low, high) of the target by any other way than the channel. */
-WEFT_INLINE void weft_out_clear(weft_self *self, struct weft_out *out, uint64_t low, uint64_t high)
-{
-    if (WEFT_UNLIKELY(weft_out_overlaps(out, low, high)))
-        weft_out_await(self, out, out->data_end);
-}
-
 /* Before anything goes to the target through the host, and for a flush. */
 WEFT_INLINE void weft_out_drain(weft_self *self, struct weft_out *out)
 {
@@ -160,16 +147,6 @@ WEFT_INLINE void weft_line_store(const struct weft_out *out, uint32_t begin, uin
     weft_lap_write(out->ring[(begin + at) % WEFT_RING_LINES].word, word0, word1);
 }
 
-/* As weft_line_load, for whole words. Beyond the end it loads the last word again: loads without a
- * branch do not wait for each other. */
-WEFT_INLINE void weft_line_load_any(uint32_t pair[2], const uint32_t *words, uint32_t count,
-                                    uint32_t at)
-{
-    const uint32_t low = 2 * at - 2, high = 2 * at - 1;
-    pair[0] = words[low < count ? low : count - 1];
-    pair[1] = words[high < count ? high : count - 1];
-}
-
 /* A message of more lines than lanes, of whole words. The head comes last: without the rest it is
  * of no use to the target. */
 WEFT_COLD void weft_message_write_long(struct weft_crew crew, const struct weft_out *out,
@@ -178,13 +155,16 @@ WEFT_COLD void weft_message_write_long(struct weft_crew crew, const struct weft_
     enum { DEEP = 5 }; /* the longest by one warp at once */
     const uint32_t begin = out->head, lines = weft_message_lines(head.bytes);
     const uint32_t *const words = (const uint32_t *)(const void *)source;
+    const uint32_t last = head.bytes / 4 - 1;
 
     for (uint32_t done = 0; done < lines; done += DEEP * crew.lanes) {
         uint32_t pair[DEEP][2];
         WEFT_UNROLL
-        for (uint32_t k = 0; k < DEEP; k++)
-            weft_line_load_any(pair[k], words, head.bytes / 4,
-                               lines - 1 - done - crew.lane - k * crew.lanes);
+        for (uint32_t k = 0; k < DEEP; k++) { /* beyond the end the last word: without a branch */
+            const uint32_t low = 2 * (lines - 1 - done - crew.lane - k * crew.lanes) - 2;
+            pair[k][0] = words[low < last ? low : last];
+            pair[k][1] = words[low + 1 < last ? low + 1 : last];
+        }
         WEFT_UNROLL
         for (uint32_t k = 0; k < DEEP; k++) {
             const uint32_t back = done + crew.lane + k * crew.lanes;
@@ -321,15 +301,10 @@ WEFT_INLINE void weft_channel_clear(weft_self *self, const struct weft_route *to
 
     if (out == NULL)
         return;
-    weft_out_clear(self, out, low, low + bytes);
+    if (WEFT_UNLIKELY((int32_t)(out->taken - out->data_end) < 0 && low < out->high &&
+                      out->low < low + bytes)) /* payloads for there may still be in the channel */
+        weft_out_await(self, out, out->data_end);
     out->dirty = WEFT_OUT_FENCE;
-}
-
-/* Blocks until all payloads in this rank's channels have been copied. The leader. */
-WEFT_INLINE void weft_channel_flush(weft_self *self)
-{
-    for (int i = 0; self->eager_bytes != 0 && i < WEFT_CHANNELS_OUT; i++)
-        weft_out_drain(self, &self->out[i]);
 }
 
 /* A fence, after which messages through channels stand for what came before it. The leader. */

@@ -44,7 +44,8 @@ WEFT_COLD void weft_channel_put_prepared(weft_self *self, struct weft_out *out,
     if (threadIdx.x == 0 && self->unsettled != 0)
         weft_settle(self, out->process);
     __syncwarp();
-    weft_message_put(self, weft_crew_warp(), out, head, source);
+    const struct weft_crew warp = {threadIdx.x, 32};
+    weft_message_put(self, warp, out, head, source);
     if (threadIdx.x == 0)
         weft_turn(self);
 }

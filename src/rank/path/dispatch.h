@@ -32,18 +32,16 @@ WEFT_INLINE void weft_path_meet(weft_self *self, int process)
 /* All that this rank put anywhere is visible there. Blocks. The leader. */
 WEFT_INLINE void weft_path_flush(weft_self *self)
 {
-    weft_proxy_flush(self);
-    weft_channel_flush(self);
+    for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
+        weft_proxy_ask(self, p);
+    for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
+        weft_settle(self, p);
+    for (int i = 0; self->eager_bytes != 0 && i < WEFT_CHANNELS_OUT; i++)
+        weft_out_drain(self, &self->out[i]);
     weft_channel_fence(self);
 }
 
 /* ---- notices -------------------------------------------------------------------------------- */
-
-/* Whether a put with a notification fits into a channel. */
-WEFT_INLINE bool weft_is_eager(const weft_self *self, const struct weft_shape *shape)
-{
-    return shape->height == 1 && shape->width <= self->eager_bytes && self->eager_bytes != 0;
-}
 
 /* One more, by any way, after all that went another. The leader. */
 WEFT_INLINE void weft_path_notify(weft_self *self, const struct weft_route *to, weft_comm comm,
@@ -117,19 +115,10 @@ WEFT_HOT void weft_path_put_mapped(weft_self *self, const struct weft_route *to,
     else if (channel)
         weft_channel_notify(self, rest, (uint32_t)tag, false);
     else
-        weft_mapped_notify(self, to->way, rest, (uint32_t)tag, false, weft_is_eager(self, shape));
+        weft_mapped_notify(self, to->way, rest, (uint32_t)tag, false,
+                           shape->height == 1 && shape->width <= self->eager_bytes &&
+                               self->eager_bytes != 0);
     weft_turn(self);
-}
-
-/*
- * Whether a put through the host is stored by this rank itself: a GPU's ranks store into the memory
- * of a process on a CPU what does not fit into a command.
- */
-WEFT_INLINE bool weft_path_stores(const weft_self *self, const struct weft_route *to,
-                                  const struct weft_shape *shape)
-{
-    return to->exposed == NULL && to->address != NULL &&
-           (shape->height > 1 || (shape->width > 8 && shape->width > self->inline_bytes));
 }
 
 /*
@@ -179,7 +168,9 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
         const struct weft_crew crew = weft_crew_first_warp(self);
         if (crew.lane >= crew.lanes)
             return;
-        if (weft_path_stores(self, to, shape))
+        /* A GPU's rank stores itself what does not fit into a command, for a process on a CPU. */
+        if (to->exposed == NULL && to->address != NULL &&
+            (shape->height > 1 || (shape->width > 8 && shape->width > self->inline_bytes)))
             weft_far(self, weft_proxy_store)(self, win, to->process, target, to->address + offset,
                                              source, *shape, tag);
         else

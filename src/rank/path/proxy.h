@@ -88,15 +88,6 @@ WEFT_COLD void weft_settle(weft_self *self, int process)
         weft_queue_settle(self, process);
 }
 
-/* Blocks until all that this rank sent through the host is delivered. The leader. */
-WEFT_INLINE void weft_proxy_flush(weft_self *self)
-{
-    for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
-        weft_proxy_ask(self, p);
-    for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
-        weft_settle(self, p);
-}
-
 /* ---- puts ----------------------------------------------------------------------------------- */
 
 /* Up to 16 bytes of a source, in two words. */
@@ -173,26 +164,6 @@ WEFT_COLD void weft_proxy_store(weft_self *self, weft_win win, int process, int 
     weft_turn(self);
 }
 
-/* One row that travels inside. All that the rank's leader does but for that is done. The first
- * warp. */
-WEFT_COLD void weft_proxy_put_inside(weft_self *self, weft_win win, int process, int target,
-                                     size_t offset, const void *source, size_t bytes, int tag,
-                                     bool after)
-{
-    const struct weft_shape shape = weft_one_row(bytes);
-    struct weft_command command = weft_proxy_command(win, target, offset, source, &shape, tag);
-
-    command.flags |= WEFT_COMMAND_INLINE;
-#ifdef __CUDACC__
-    if (weft_post_by_crew(self, weft_crew_first_warp(self), &command, source, (uint32_t)bytes,
-                          after))
-        weft_post_counted(self, process);
-#else
-    weft_sent_shared(NULL, source, bytes);
-    weft_post_put(self, process, &command, source, (uint32_t)bytes, after);
-#endif
-}
-
 /*
  * One command to the host; small contiguous payloads travel inside it, the smallest in its own
  * words. Released before it: what the host will read itself; all that a rank has stored to
@@ -219,14 +190,21 @@ WEFT_COLD void weft_proxy_put(weft_self *self, weft_win win, struct weft_route t
     struct weft_out *out = weft_route_out(self, &to);
     if (leads && out != NULL)
         weft_out_drain(self, out);
+    struct weft_command command = weft_proxy_command(win, target, offset, source, &shape, tag);
     if (fits && shape.width > WEFT_WITHIN_MOST) {
-        weft_proxy_put_inside(self, win, to.process, target, offset, source, shape.width, tag,
-                              after);
+        command.flags |= WEFT_COMMAND_INLINE;
+#ifdef __CUDACC__
+        if (weft_post_by_crew(self, weft_crew_first_warp(self), &command, source,
+                              (uint32_t)shape.width, after))
+            weft_post_counted(self, to.process);
+#else
+        weft_sent_shared(NULL, source, shape.width);
+        weft_post_put(self, to.process, &command, source, (uint32_t)shape.width, after);
+#endif
         return;
     }
     if (!leads)
         return;
-    struct weft_command command = weft_proxy_command(win, target, offset, source, &shape, tag);
     if (fits) {
         uint64_t words[2];
         weft_load_within(words, source, shape.width);

@@ -17,14 +17,6 @@ enum { WEFT_COUNTER_LANE = WEFT_CHANNELS_IN, WEFT_LOOK_LINES = 31 - WEFT_COUNTER
 
 static_assert(sizeof(struct weft_counter) == sizeof(struct weft_ring_line), "one load for both");
 
-WEFT_INLINE struct weft_crew weft_crew_warp(void)
-{
-    struct weft_crew crew;
-    crew.lane = threadIdx.x;
-    crew.lanes = 32;
-    return crew;
-}
-
 /* Where a lane looks: a line, which has this flag when it is there; the counter has none. */
 struct weft_eye {
     const struct weft_ring_line *line;

@@ -122,16 +122,19 @@ WEFT_INLINE bool weft_take_rest(const struct weft_in *in, const struct weft_head
     return true;
 }
 
-/* Takes the message with this head, if all of it is there. One thread. */
-WEFT_INLINE bool weft_take(weft_self *self, struct weft_in *in, const struct weft_ring_line *line)
+/* Takes the next message of a channel, if all of it is there. One thread. */
+WEFT_COLD bool weft_take_next(weft_self *self, struct weft_in *in)
 {
-    const struct weft_head head = weft_head_of(line->word[0], line->word[1]);
+    const struct weft_ring_line line = weft_lap_read(weft_lap_at(in, in->tail));
+    const struct weft_head head = weft_head_of(line.word[0], line.word[1]);
 
+    if (!weft_lap_there(line.word[0], line.word[1], weft_lap_flag(in->tail)))
+        return false;
     if (head.release)
         weft_polled(); /* its payload comes after what it stands for */
     if (!weft_take_rest(in, &head))
         return false;
-    weft_deliver_line(&head, 0, line);
+    weft_deliver_line(&head, 0, &line);
     if (head.notice)
         self->consumed[head.tag]--;
     if (head.bye)
@@ -139,15 +142,6 @@ WEFT_INLINE bool weft_take(weft_self *self, struct weft_in *in, const struct wef
     self->owes = 1;
     weft_read_on(in, &head);
     return true;
-}
-
-/* The next message of a channel, by one thread. */
-WEFT_COLD bool weft_take_next(weft_self *self, struct weft_in *in)
-{
-    const struct weft_ring_line line = weft_lap_read(weft_lap_at(in, in->tail));
-
-    return weft_lap_there(line.word[0], line.word[1], weft_lap_flag(in->tail)) &&
-           weft_take(self, in, &line);
 }
 
 /* All that is there, of all channels. One thread. */
