@@ -207,14 +207,7 @@ static __device__ __forceinline__ void weft_copy_undivided(unsigned char *target
         value = *(const uint32_t *)from;
     else
         value = bytes == 2 ? *(const uint16_t *)from : *from;
-    if (bytes == 8)
-        weft_store_relaxed_u64((uint64_t *)target, value);
-    else if (bytes == 4)
-        weft_store_relaxed_u32((uint32_t *)target, (uint32_t)value);
-    else if (bytes == 2)
-        *(volatile uint16_t *)target = (uint16_t)value;
-    else
-        *(volatile unsigned char *)target = (unsigned char)value;
+    weft_store_undivided(target, value, bytes);
 }
 
 /*
@@ -340,35 +333,14 @@ static __device__ __forceinline__ bool weft_copy_direct(weft_self *self, unsigne
     return false;
 }
 
-/*
- * By a crew, of more than one store. Few registers: what is called from a put's slow way counts in
- * every kernel, and other ranks' stores are under way meanwhile.
- */
-template <class T>
-static __device__ __forceinline__ void weft_copy_plain(struct weft_crew crew, unsigned char *target,
-                                                       const unsigned char *source, size_t bytes)
-{
-    _Pragma("unroll 1") for (size_t i = crew.lane; i < bytes / sizeof(T);
-                             i += crew.lanes)((T *)target)[i] = ((const T *)source)[i];
-}
-
 WEFT_INLINE void weft_copy_by_crew(weft_self *self, struct weft_crew crew, unsigned char *target,
                                    const void *source, const struct weft_shape *shape)
 {
-    const unsigned char *from = (const unsigned char *)source;
-
     (void)self;
-    for (size_t row = 0; row < shape->height; row++) {
-        const uintptr_t all = (uintptr_t)target | (uintptr_t)from | shape->width;
-        if ((all & 15) == 0)
-            weft_copy_plain<uint4>(crew, target, from, shape->width);
-        else if ((all & 3) == 0)
-            weft_copy_plain<uint32_t>(crew, target, from, shape->width);
-        else
-            weft_copy_plain<unsigned char>(crew, target, from, shape->width);
-        target += shape->pitch;
-        from += shape->source_pitch;
-    }
+    for (size_t row = 0; row < shape->height; row++)
+        weft_copy_row(target + row * shape->pitch,
+                      (const unsigned char *)source + row * shape->source_pitch, shape->width,
+                      crew.lane, crew.lanes);
 }
 
 #else

@@ -48,7 +48,7 @@ WEFT_INLINE void weft_path_notify(weft_self *self, const struct weft_route *to, 
                                   int target, int tag, bool relaxed)
 {
     if (to->way == WEFT_WAY_HOST) {
-        weft_proxy_notify(self, to->process, comm, target, tag);
+        weft_proxy_count(self, to->process, WEFT_COMMAND_COUNT, comm, target, tag, 0);
     } else if (weft_has_queues(self) && to->exposed == NULL) {
         weft_queue_notify(self, to->process, to->slot, (uint32_t)tag);
     } else {
@@ -72,7 +72,7 @@ WEFT_COLD void weft_path_tell_late(weft_self *self, int process, uint32_t word, 
     } else {
         if (weft_has_queues(self))
             weft_queue_settle(self, process);
-        weft_proxy_tell(self, process, word);
+        weft_proxy_count(self, process, WEFT_COMMAND_BARRIER, WEFT_COMM_NONE, process, 0, word);
     }
 }
 

@@ -14,25 +14,17 @@ WEFT_COLD void weft_queue_settle(weft_self *self, int process);               /*
 
 /* ---- notices -------------------------------------------------------------------------------- */
 
-/* The leader. */
-WEFT_COLD void weft_proxy_notify(weft_self *self, int process, weft_comm comm, int target, int tag)
+/* One more of a tag, by rank (COUNT: target, of comm), or of a barrier word, by process (BARRIER).
+ * The leader. */
+WEFT_COLD void weft_proxy_count(weft_self *self, int process, enum weft_command_kind kind,
+                                weft_comm comm, int target, int tag, uint32_t word)
 {
     struct weft_command command = {0};
 
-    command.kind = WEFT_COMMAND_COUNT;
+    command.kind = (uint8_t)kind;
     command.tag = (uint16_t)tag;
     command.object = comm;
     command.target = (uint32_t)target;
-    weft_post_put(self, process, &command, NULL, 0, true);
-}
-
-/* A barrier's notice, from within any kernel. */
-WEFT_COLD void weft_proxy_tell(weft_self *self, int process, uint32_t word)
-{
-    struct weft_command command = {0};
-
-    command.kind = WEFT_COMMAND_BARRIER;
-    command.target = (uint32_t)process;
     command.offset = word;
     weft_post_put(self, process, &command, NULL, 0, true);
 }

@@ -135,11 +135,12 @@ WEFT_INLINE uint64_t weft_watch(const void *address, bool wide)
 }
 
 /* It was not there at once, but `there`. The leader. */
-WEFT_INLINE void weft_wait_watch(weft_self *self, const void *address, bool wide, weft_compare how,
-                                 uint64_t value, uint64_t there)
+WEFT_COLD void weft_wait_watch(weft_self *self, const void *address, bool wide, weft_compare how,
+                               uint64_t value, uint64_t there)
 {
     uint32_t rounds = 0;
 
+    weft_trace_enter(self, WEFT_TRACE_WAIT_UNTIL, -1, value);
     weft_count_watch(self, 1);
     while (
         !weft_compares(there, how, value) &&
@@ -147,13 +148,6 @@ WEFT_INLINE void weft_wait_watch(weft_self *self, const void *address, bool wide
         there = weft_watch(address, wide);
     weft_count_watch(self, -1);
     weft_wait_over(self, rounds);
-}
-
-WEFT_COLD void weft_wait_watch_traced(weft_self *self, const void *address, bool wide,
-                                      weft_compare how, uint64_t value)
-{
-    weft_trace_enter(self, WEFT_TRACE_WAIT_UNTIL, -1, value);
-    weft_wait_watch(self, address, wide, how, value, weft_watch(address, wide));
     weft_trace_leave(self);
 }
 
@@ -168,12 +162,8 @@ WEFT_INLINE void weft_wait_value(weft_self *self, const void *address, bool wide
                      (int64_t)(uintptr_t)address, wide ? 8 : 4, how, 0);
     if (weft_leads(self)) {
         const uint64_t there = weft_watch(address, wide);
-        if (!weft_compares(there, how, value)) {
-            if (weft_traced(self))
-                weft_wait_watch_traced(self, address, wide, how, value);
-            else
-                weft_wait_watch(self, address, wide, how, value, there);
-        }
+        if (!weft_compares(there, how, value))
+            weft_wait_watch(self, address, wide, how, value, there);
         weft_polled();
     }
     if (self->eager_bytes != 0)

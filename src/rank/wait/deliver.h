@@ -12,22 +12,27 @@
 
 #ifdef __CUDACC__
 
+/* One store of one thread, of 1, 2, 4 or 8 bytes that are aligned. */
+WEFT_INLINE void weft_store_undivided(unsigned char *target, uint64_t value, size_t bytes)
+{
+    if (bytes == 8)
+        *(volatile uint64_t *)target = value;
+    else if (bytes == 4)
+        *(volatile uint32_t *)target = (uint32_t)value;
+    else if (bytes == 2)
+        *(volatile uint16_t *)target = (uint16_t)value;
+    else
+        *(volatile unsigned char *)target = (unsigned char)value;
+}
+
 /* Stores one to eight bytes; they are the whole payload: undivided where a put would be. */
 WEFT_COLD void weft_deliver_bytes(unsigned char *target, uint64_t value, uint32_t bytes, bool whole)
 {
     (void)whole;
-    if (!weft_is_small(target, bytes)) {
-        for (uint32_t i = 0; i < bytes; i++)
-            target[i] = (unsigned char)(value >> 8 * i);
-    } else if (bytes == 8) {
-        *(volatile uint64_t *)target = value;
-    } else if (bytes == 4) {
-        *(volatile uint32_t *)target = (uint32_t)value;
-    } else if (bytes == 2) {
-        *(volatile uint16_t *)target = (uint16_t)value;
-    } else {
-        *(volatile unsigned char *)target = (unsigned char)value;
-    }
+    if (weft_is_small(target, bytes))
+        weft_store_undivided(target, value, bytes);
+    for (uint32_t i = 0; i < bytes && !weft_is_small(target, bytes); i++)
+        target[i] = (unsigned char)(value >> 8 * i);
 }
 
 #else

@@ -118,17 +118,6 @@ WEFT_INLINE void weft_wanted_acquire(const struct weft_head *head, struct weft_v
         weft_polled();
 }
 
-/* Lines of one lane beyond those of a look, 32 apart: none, one or four. */
-template <int MORE>
-WEFT_INLINE void weft_more_read(struct weft_ring_line *more, const struct weft_in *in,
-                                uint32_t position)
-{
-    if (MORE == 1)
-        more[0] = weft_lap_read(weft_lap_at(in, position));
-    if (MORE == 4)
-        weft_lap_read_apart(more, in, position, 32);
-}
-
 template <int MORE, bool WIDE>
 WEFT_INLINE void weft_deliver_more(const struct weft_head *head, const struct weft_ring_line *more,
                                    uint32_t first)
@@ -167,8 +156,11 @@ WEFT_INLINE enum weft_looked weft_look(weft_self *self, struct weft_eye eye, str
 
     for (uint32_t round = 0; round < WEFT_SERVE_ROUNDS; round++) {
         struct weft_ring_line more[MORE + 1];
-        /* The head last: it is waited for first. */
-        weft_more_read<MORE>(more, in, view.tail + first);
+        /* The head last: it is waited for first. Of the others those of a lane are 32 apart. */
+        if (MORE == 1)
+            more[0] = weft_lap_read(weft_lap_at(in, view.tail + first));
+        if (MORE == 4)
+            weft_lap_read_apart(more, in, view.tail + first, 32);
         *line = weft_lap_read(eye.line);
         const struct weft_ring_line hot = weft_lap_read(begin);
         const struct weft_head head = weft_head_of(hot.word[0], hot.word[1]);
