@@ -105,26 +105,32 @@ WEFT_INLINE void weft_barrier_meet(weft_self *self, struct weft_meeting *meeting
         weft_barrier_await(self, meeting->comm, arrive, here, done * (meeting->leaders - 1), as);
 }
 
-/* A communicator that is not remembered: what a barrier needs of it is, in a traced job under its
- * alias. True: the job is traced, and that was the barrier. All threads. */
+/* Looks the communicator up and remembers what a barrier needs of it; in a traced job under its
+ * alias. All threads. */
+WEFT_COLD void weft_barrier_look_up(weft_self *self, struct weft_meeting *meeting, weft_comm comm)
+{
+    const struct weft_comm_entry *entry = weft_check_member(self, comm, "weft_barrier");
+
+    weft_join(self);
+    if (weft_leads(self)) {
+        meeting->index = weft_handle_index(comm);
+        meeting->here = (uint32_t)entry->members_here;
+        meeting->leaders = (uint32_t)entry->leaders;
+        meeting->done = self->barriers[weft_handle_index(comm)];
+        meeting->comm = comm ^ self->tracer.alias;
+    }
+    weft_join(self);
+}
+
+/* A communicator that is not remembered. True: the job is traced, and that was the barrier. */
 WEFT_COLD bool weft_barrier_other(weft_self *self, struct weft_meeting *meeting, weft_comm comm,
                                   enum weft_wait_kind as)
 {
     WEFT_IN_SHARED(self);
     weft_trace_enter(self, WEFT_TRACE_BARRIER, -1, comm);
 
-    if (meeting->comm != (comm ^ self->tracer.alias) || comm == WEFT_COMM_NONE) {
-        const struct weft_comm_entry *entry = weft_check_member(self, comm, "weft_barrier");
-        weft_join(self);
-        if (weft_leads(self)) {
-            meeting->index = weft_handle_index(comm);
-            meeting->here = (uint32_t)entry->members_here;
-            meeting->leaders = (uint32_t)entry->leaders;
-            meeting->done = self->barriers[weft_handle_index(comm)];
-            meeting->comm = comm ^ self->tracer.alias;
-        }
-        weft_join(self);
-    }
+    if (meeting->comm != (comm ^ self->tracer.alias) || comm == WEFT_COMM_NONE)
+        weft_barrier_look_up(self, meeting, comm);
     if (!weft_traced(self))
         return false;
     weft_join(self);

@@ -18,10 +18,10 @@ WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
     return shape;
 }
 
-/* From its first byte at the target to its last. */
-WEFT_INLINE uint64_t weft_shape_bytes(const struct weft_shape *shape)
+/* From its first byte to its last, on the side that has this pitch. */
+WEFT_INLINE uint64_t weft_shape_span(const struct weft_shape *shape, size_t pitch)
 {
-    return (shape->height - 1) * shape->pitch + shape->width;
+    return (shape->height - 1) * pitch + shape->width;
 }
 
 #ifdef __CUDACC__

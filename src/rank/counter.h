@@ -67,16 +67,20 @@ WEFT_INLINE struct weft_counted weft_count_read_parts(const weft_self *self, uin
 
 #else
 
-WEFT_HOT void weft_count_add_local(struct weft_exposed *here, struct weft_counter *counter,
-                                   bool relaxed)
+WEFT_HOT void weft_count_add(struct weft_exposed *target, uint32_t *word, bool relaxed,
+                             enum weft_order label)
 {
-    uint32_t *word = &counter->local;
     if (relaxed)
         weft_add_relaxed_u32(word, 1);
     else
-        weft_add_release_u32(word, 1, ORDER_count_add_local);
-    weft_bell_ring_added(&here->bell);
+        weft_add_release_u32(word, 1, label);
+    weft_bell_ring_added(&target->bell);
 }
+
+#define weft_count_add_local(here, counter, relaxed)                                               \
+    weft_count_add(here, &(counter)->local, relaxed, ORDER_count_add_local)
+#define weft_count_add_peer(target, counter, relaxed)                                              \
+    weft_count_add(target, &(counter)->peer, relaxed, ORDER_count_add_peer)
 
 static inline uint32_t weft_count_arrive(weft_self *self, uint32_t index)
 {
@@ -84,17 +88,6 @@ static inline uint32_t weft_count_arrive(weft_self *self, uint32_t index)
                                               ORDER_count_read_local, ORDER_count_add_local);
     weft_bell_ring_added(&self->state->exposed->bell);
     return before + 1;
-}
-
-WEFT_HOT void weft_count_add_peer(struct weft_exposed *target, struct weft_counter *counter,
-                                  bool relaxed)
-{
-    uint32_t *word = &counter->peer;
-    if (relaxed)
-        weft_add_relaxed_u32(word, 1);
-    else
-        weft_add_release_u32(word, 1, ORDER_count_add_peer);
-    weft_bell_ring_added(&target->bell);
 }
 
 /*

@@ -125,7 +125,7 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
     if (route.address != NULL || shape.width == 0) {
         if (weft_leads(self))
             weft_channel_clear(self, &route, route.home + offset,
-                               (shape.height - 1) * shape.source_pitch + shape.width);
+                               weft_shape_span(&shape, shape.source_pitch));
         weft_path_meet(self, route.process);
         if (shape.width != 0)
             weft_fetch_mapped(self, (unsigned char *)to, route.address + offset, &shape);

@@ -62,30 +62,21 @@ WEFT_INLINE void weft_path_notify(weft_self *self, const struct weft_route *to, 
     weft_turn(self);
 }
 
-WEFT_COLD void weft_path_tell_late(weft_self *self, int process, uint32_t word, bool fenced)
-{
-    struct weft_exposed *exposed = self->state->process_table[process].exposed;
-
-    if (exposed != NULL) {
-        weft_settle(self, process);
-        weft_peer_tell(exposed, word, fenced);
-    } else {
-        if (weft_has_queues(self))
-            weft_queue_settle(self, process);
-        weft_proxy_count(self, process, WEFT_COMMAND_BARRIER, WEFT_COMM_NONE, process, 0, word);
-    }
-}
-
 /* Tells a process that this one has come to a barrier. fenced: what it stands for is released. The
  * leader. */
 WEFT_INLINE void weft_path_tell(weft_self *self, int process, uint32_t word, bool fenced)
 {
     struct weft_exposed *exposed = self->state->process_table[process].exposed;
 
-    if (exposed != NULL && self->unsettled == 0)
+    if (exposed != NULL) {
+        if (WEFT_UNLIKELY(self->unsettled != 0))
+            weft_settle(self, process);
         weft_peer_tell(exposed, word, fenced);
-    else
-        weft_path_tell_late(self, process, word, fenced);
+    } else {
+        if (weft_has_queues(self))
+            weft_queue_settle(self, process);
+        weft_proxy_count(self, process, WEFT_COMMAND_BARRIER, WEFT_COMM_NONE, process, 0, word);
+    }
 }
 
 /* ---- puts ----------------------------------------------------------------------------------- */
@@ -178,7 +169,7 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
         return;
     }
     if (!eager && weft_leads(self))
-        weft_channel_clear(self, to, to->home + offset, weft_shape_bytes(shape));
+        weft_channel_clear(self, to, to->home + offset, weft_shape_span(shape, shape->pitch));
     /* All threads: what they wrote to the source is there, and nobody copies too early. */
     weft_path_meet(self, to->process);
     if (eager) {
@@ -188,7 +179,7 @@ WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_
     weft_path_put_mapped(self, to, to, offset, source, shape, tag, !weft_way_is_mapped(to));
     if (to->way == WEFT_WAY_HERE)
         weft_here_show(self, win, (unsigned char *)((uintptr_t)to->address + offset),
-                       weft_shape_bytes(shape));
+                       weft_shape_span(shape, shape->pitch));
 }
 
 #endif

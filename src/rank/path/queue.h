@@ -19,12 +19,6 @@ WEFT_INLINE uint32_t weft_queue_lkey(const weft_self *self, const void *memory, 
     return weft_gda_key_of(self->state->nic_keys, (uint64_t)(uintptr_t)memory, bytes);
 }
 
-/* Of a rectangle. */
-WEFT_INLINE uint64_t weft_queue_span(const struct weft_shape *shape, size_t pitch)
-{
-    return (shape->height - 1) * pitch + shape->width;
-}
-
 /* A part of the target's window. rkey 0: it is not known. Any thread. */
 WEFT_COLD struct weft_gda_remote weft_queue_remote(weft_self *self, weft_win win,
                                                    const struct weft_route *to, int target,
@@ -111,13 +105,13 @@ WEFT_COLD bool weft_queue_put(weft_self *self, weft_win win, struct weft_route t
     const bool empty = shape.width == 0;
     const bool inside = empty || shape.width <= WEFT_MLX5_INLINE_MOST;
     const uint32_t lkey =
-        inside ? 0 : weft_queue_lkey(self, source, weft_queue_span(&shape, shape.source_pitch));
+        inside ? 0 : weft_queue_lkey(self, source, weft_shape_span(&shape, shape.source_pitch));
     const unsigned char *from = (const unsigned char *)source;
     struct weft_gda_remote remote = {0, 1};
 
     if (!empty)
         remote =
-            weft_queue_remote(self, win, &to, target, offset, weft_queue_span(&shape, shape.pitch));
+            weft_queue_remote(self, win, &to, target, offset, weft_shape_span(&shape, shape.pitch));
     if (!weft_is_queued(self, to.process, to.slot) || remote.rkey == 0 || (!inside && lkey == 0)) {
         if (weft_leads(self))
             weft_queue_settle(self, to.process);
@@ -156,10 +150,10 @@ WEFT_COLD bool weft_queue_get(weft_self *self, weft_win win, const struct weft_r
                               const struct weft_shape *shape, bool now)
 {
     struct weft_gda_queue *const queue = &self->queues[route->process];
-    const uint32_t lkey = weft_queue_lkey(self, to, weft_queue_span(shape, shape->pitch));
+    const uint32_t lkey = weft_queue_lkey(self, to, weft_shape_span(shape, shape->pitch));
     const bool by_sink = lkey == 0 && now && shape->height == 1 && shape->width <= WEFT_SINK_WANTED;
     struct weft_gda_remote remote = weft_queue_remote(self, win, route, from, offset,
-                                                      weft_queue_span(shape, shape->source_pitch));
+                                                      weft_shape_span(shape, shape->source_pitch));
 
     if (shape->width == 0 || shape->width > WEFT_MLX5_BYTES || remote.rkey == 0 ||
         (lkey == 0 && !by_sink))

@@ -57,7 +57,7 @@ WEFT_COLD void weft_queue_poll(weft_self *self, struct weft_gda_queue *queue, in
                (int64_t)queue->qpn, process, (int64_t)queue->failed, (int64_t)queue->syndrome);
 }
 
-/* A round of waiting for a queue. False: the rank is about to end. */
+/* A round of a wait. False: the rank is about to end. */
 WEFT_INLINE bool weft_queue_wait(weft_self *self, const struct weft_gda_queue *queue, int process,
                                  uint32_t *rounds, uint32_t slots)
 {

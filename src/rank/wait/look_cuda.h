@@ -82,14 +82,6 @@ WEFT_INLINE void weft_look_deep(weft_self *self, uint32_t hot, uint32_t bytes)
     self->deep = weft_message_lines(bytes) - 1;
 }
 
-/* A payload that is not made of whole words, all of it in the registers. */
-WEFT_COLD void weft_deliver_odd_words(struct weft_head head, struct weft_ring_line line,
-                                      uint32_t at)
-{
-    if (at < weft_message_lines(head.bytes))
-        weft_deliver_line(&head, at, &line);
-}
-
 /*
  * The message that the wait wanted has been copied: it need not be counted, since it is consumed at
  * once.
@@ -186,10 +178,10 @@ WEFT_INLINE enum weft_looked weft_look(weft_self *self, struct weft_eye eye, str
             continue;
         }
         weft_wanted_acquire(&head, view);
-        if (MORE == 0 && WEFT_UNLIKELY(odd))
-            weft_deliver_odd_words(head, *line, view.at);
-        else
+        if (MORE != 0 || WEFT_UNLIKELY(!odd))
             weft_deliver_words(&head, line, view.at);
+        else if (view.at < lines) /* not made of whole words, all of it in the registers */
+            weft_deliver_odd(head, view.at, (uint32_t)line->word[0], (uint32_t)line->word[1]);
         if ((head.address & 7) == 0)
             weft_deliver_more<MORE, true>(&head, more, first);
         else
