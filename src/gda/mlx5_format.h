@@ -18,8 +18,6 @@
 enum weft_mlx5_opcode {
     WEFT_MLX5_NOP = 0x00,
     WEFT_MLX5_WRITE = 0x08,
-    WEFT_MLX5_WRITE_IMM = 0x09, /* takes a receive of the other end, as a SEND does */
-    WEFT_MLX5_SEND = 0x0a,
     WEFT_MLX5_READ = 0x10,
     WEFT_MLX5_COMPARE_SWAP = 0x11,
     WEFT_MLX5_FETCH_ADD = 0x12

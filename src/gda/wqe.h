@@ -58,27 +58,13 @@ WEFT_INLINE void weft_wqe_data(struct weft_wqe *wqe, int at, struct weft_gda_loc
     wqe->word[at + 1] = weft_be64(data.address);
 }
 
-/* A WRITE, with an immediate or without, or a READ, by key. */
+/* A WRITE or a READ, by key. */
 WEFT_INLINE void weft_wqe_move(struct weft_wqe *wqe, uint32_t opcode, uint64_t index, uint32_t qpn,
                                struct weft_gda_remote to, struct weft_gda_local data, bool complete)
 {
     weft_wqe_control(wqe, opcode, index, qpn, 3, complete);
     weft_wqe_remote(wqe, to);
     weft_wqe_data(wqe, 4, data);
-}
-
-/* The immediate of a WRITE_IMM that is put together. */
-WEFT_INLINE void weft_wqe_immediate(struct weft_wqe *wqe, uint32_t immediate)
-{
-    wqe->word[1] |= (uint64_t)weft_be32(immediate) << 32;
-}
-
-/* A SEND, into what the other end receives to. */
-WEFT_INLINE void weft_wqe_send(struct weft_wqe *wqe, uint64_t index, uint32_t qpn,
-                               struct weft_gda_local data, bool complete)
-{
-    weft_wqe_control(wqe, WEFT_MLX5_SEND, index, qpn, 2, complete);
-    weft_wqe_data(wqe, 2, data);
 }
 
 /* Units of a WRITE with so many bytes inline. */

@@ -1,8 +1,7 @@
 /*
  * weft-info - what this build of weft holds and how it is configured: its version, devices and
  * networks; with --config every setting with its value, where that comes from, default and range;
- * with --tune it measures what some settings depend on; with --check-queues it tries queues on an
- * RDMA device.
+ * with --tune it measures what some settings depend on.
  *
  * It opens each part as a job of one process would, so that what it prints is known to work here.
  */
@@ -11,7 +10,6 @@
 #include "device/device.h"
 #include "manual.h"
 #include "net/transport.h"
-#include "queues.h"
 #include "tune.h"
 
 #include <argp.h>
@@ -26,7 +24,7 @@
 const char *argp_program_version = VERSION;
 
 struct options {
-    bool config, tune, check;
+    bool config, tune;
     const char *tune_file; /* NULL: none */
 };
 
@@ -35,10 +33,6 @@ static const struct argp_option option_list[] = {
     {"tune", 't', "FILE", OPTION_ARG_OPTIONAL,
      "measure what settings depend on here, some seconds; FILE is then for a shell to read before "
      "later jobs; as two processes (weftrun -n 2 weft-info --tune) also what is between two",
-     0},
-    {"check-queues", 'q', NULL, 0,
-     "send each kind of request between two queues of the RDMA devices that WEFT_VERBS_DEVICE "
-     "names, as ranks post them, and say whether all is right",
      0},
     {0},
 };
@@ -55,12 +49,9 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->tune = true;
         options->tune_file = text;
         return 0;
-    case 'q':
-        options->check = true;
-        return 0;
     case ARGP_KEY_END:
-        if (options->config + options->tune + options->check > 1)
-            argp_error(state, "--config, --tune and --check-queues do not go together");
+        if (options->config && options->tune)
+            argp_error(state, "--config and --tune do not go together");
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "\"%s\": no arguments are expected", text);
@@ -167,7 +158,7 @@ static weft_status print_networks(const struct weft_config *config)
     print_left_out();
     if (!between_hosts)
         printf("  none between hosts can be used here\n");
-    printf("queues of ranks: softnic: runs; %s\n", queues_about());
+    printf("queues of ranks: softnic\n");
     if (result != WEFT_OK)
         fprintf(stderr, "weft-info: WEFT_NET=%s cannot be used here\n", asked);
     return result;
@@ -193,9 +184,6 @@ int main(int argc, char **argv)
         return 1;
     if (options.tune) {
         if (!tune(&config, options.tune_file))
-            return 1;
-    } else if (options.check) {
-        if (queues_check(&config, stdout) != WEFT_OK)
             return 1;
     } else if (options.config) {
         print_manual(stdout, &config);

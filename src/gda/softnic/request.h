@@ -13,7 +13,7 @@ struct weft_softnic_request {
     uint32_t opcode, slots;
     bool complete;
     uint64_t remote;
-    uint32_t rkey, immediate;
+    uint32_t rkey;
     uint64_t value, compare;     /* of an atomic */
     const unsigned char *inside; /* a WRITE's inline data; NULL: it is at */
     uint64_t address;            /* this address, by this key. Where what is fetched goes, too */
@@ -92,25 +92,19 @@ WEFT_INLINE uint32_t weft_softnic_parse(const uint64_t *words, uint32_t qpn, uin
     request->complete = flags == WEFT_MLX5_COMPLETE;
     request->inside = NULL;
     request->bytes = request->lkey = request->rkey = 0;
-    request->immediate = weft_softnic_second(words[1]);
     request->remote = request->address = request->value = request->compare = 0;
     if (first >> 24 != 0 || (first >> 8 & 0xffff) != (index & 0xffff) || second >> 8 != qpn ||
         units == 0 || units > 4 * WEFT_MLX5_SLOTS_MOST || (words[1] & 0xffffff) != 0 ||
-        (flags != 0 && !request->complete) ||
-        (request->immediate != 0 && request->opcode != WEFT_MLX5_WRITE_IMM))
+        (flags != 0 && !request->complete) || words[1] >> 32 != 0)
         return WEFT_MLX5_LOCAL_OPERATION;
     if (request->opcode == WEFT_MLX5_NOP)
         return units == 1 ? 0 : (uint32_t)WEFT_MLX5_LOCAL_OPERATION;
-    if (request->opcode == WEFT_MLX5_SEND)
-        return units != 2 ? (uint32_t)WEFT_MLX5_LOCAL_OPERATION
-                          : weft_softnic_data(words + 2, 1, false, request);
     request->remote = weft_be64(words[2]);
     request->rkey = weft_softnic_first(words[3]);
     if (words[3] >> 32 != 0)
         return WEFT_MLX5_LOCAL_OPERATION;
     switch (request->opcode) {
     case WEFT_MLX5_WRITE:
-    case WEFT_MLX5_WRITE_IMM:
     case WEFT_MLX5_READ:
         return units < 3 ? (uint32_t)WEFT_MLX5_LOCAL_OPERATION
                          : weft_softnic_data(words + 4, units - 2,
@@ -145,18 +139,10 @@ WEFT_INLINE uint32_t weft_softnic_check(const struct weft_gda_keys *keys,
                : (uint32_t)WEFT_MLX5_LOCAL_PROTECTION;
 }
 
-/* Whether the other end has to receive it. */
-WEFT_INLINE bool weft_softnic_is_received(const struct weft_softnic_request *request)
-{
-    return request->opcode == WEFT_MLX5_SEND || request->opcode == WEFT_MLX5_WRITE_IMM;
-}
-
-/* The same of a target in this process, where nobody receives. */
+/* The same of a target in this process. */
 WEFT_INLINE uint32_t weft_softnic_check_here(const struct weft_gda_keys *keys,
                                              const struct weft_softnic_request *request)
 {
-    if (weft_softnic_is_received(request))
-        return WEFT_MLX5_REMOTE_REQUEST;
     return request->rkey != 0 &&
                    weft_gda_key_of(keys, request->remote, request->bytes) == request->rkey
                ? 0

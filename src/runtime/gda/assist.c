@@ -22,7 +22,6 @@ struct link {
 };
 
 struct weft_links {
-    struct weft_rdma rdma; /* the network's */
     int each;              /* connections to a process, of whichever of both has more */
     struct link *list;     /* by number, and process */
 };
@@ -72,8 +71,8 @@ static weft_status make_links(struct weft_job *job, struct weft_links *links, co
         for (int k = 0; k < (each[p] > each[me] ? each[p] : each[me]) && p != me; k++) {
             struct link *link = &links->list[k * n + p];
             link->job = job;
-            WEFT_TRY(weft_rdma_queue_open(&link->rdma, &links->rdma,
-                                          (uint32_t)job->config.gda_depth, 0));
+            WEFT_TRY(weft_rdma_queue_open(&link->rdma, &network(job)->device, network(job)->pd,
+                                          (uint32_t)job->config.gda_depth));
             mine[p * links->each + k] = link->rdma.qp->qp_num;
         }
     return WEFT_OK;
@@ -108,7 +107,6 @@ weft_status weft_assist_meet(struct weft_job *job, const int *each)
 
     job->queues->links = links;
     if (links != NULL) {
-        links->rdma = (struct weft_rdma){.device = network(job)->device, .pd = network(job)->pd};
         links->each = most;
         links->list = calloc(count, sizeof(*links->list));
     }
@@ -133,8 +131,6 @@ static uint32_t translate(struct weft_job *job, int process, struct weft_softnic
 {
     struct weft_queue_region region;
 
-    if (weft_softnic_is_received(request))
-        return WEFT_MLX5_REMOTE_REQUEST; /* ranks receive nothing */
     if (!weft_queues_find(job, process, request->rkey, &region) || request->remote < region.base ||
         (region.key & WEFT_PEER_PLACED) == 0)
         return WEFT_MLX5_REMOTE_ACCESS;

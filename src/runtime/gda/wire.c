@@ -62,10 +62,6 @@ static bool begin_request(struct weft_softnic_queue *queue, struct weft_softnic_
         weft_softnic_finish(work, WEFT_MLX5_REMOTE_ACCESS);
         return true;
     }
-    if (weft_softnic_is_received(request)) {
-        weft_softnic_finish(work, WEFT_MLX5_REMOTE_REQUEST); /* ranks receive nothing */
-        return true;
-    }
     const bool put = request->opcode == WEFT_MLX5_WRITE;
     struct weft_request *made = weft_request_make(job, queue->slot, !put);
     if (made == NULL)

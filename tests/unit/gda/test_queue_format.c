@@ -87,35 +87,6 @@ static void test_requests(void **state)
     assert_int_equal(equal, 20);
 }
 
-/* Ranks post none of these; weft-info --check-queues does. */
-static void test_received(void **state)
-{
-    const struct weft_gda_local local = {LOCAL, 1u << 20, LKEY};
-    unsigned char theirs[WEFT_MLX5_SLOT * WEFT_MLX5_SLOTS_MOST] = {0};
-    struct weft_softnic_request request;
-    struct weft_wqe ours;
-
-    (void)state;
-    mlx5dv_set_data_seg((void *)begin(theirs, MLX5_OPCODE_RDMA_WRITE_IMM, 3, true), 1u << 20, LKEY,
-                        LOCAL);
-    ((struct mlx5_wqe_ctrl_seg *)(void *)theirs)->imm = htobe32(0x12345678);
-    weft_wqe_move(&ours, WEFT_MLX5_WRITE_IMM, INDEX, QPN, (struct weft_gda_remote){REMOTE, RKEY},
-                  local, true);
-    weft_wqe_immediate(&ours, 0x12345678);
-    check(&ours, theirs);
-    assert_int_equal(weft_softnic_parse(ours.word, QPN, INDEX, &request), 0);
-    assert_int_equal(request.immediate, 0x12345678);
-    memset(theirs, 0, sizeof(theirs));
-    mlx5dv_set_ctrl_seg((void *)theirs, (uint16_t)INDEX, MLX5_OPCODE_SEND, 0, QPN,
-                        MLX5_WQE_CTRL_CQ_UPDATE, 2, 0, 0);
-    mlx5dv_set_data_seg((void *)(theirs + sizeof(struct mlx5_wqe_ctrl_seg)), 1u << 20, LKEY, LOCAL);
-    weft_wqe_send(&ours, INDEX, QPN, local, true);
-    check(&ours, theirs);
-    assert_int_equal(weft_softnic_parse(ours.word, QPN, INDEX, &request), 0);
-    assert_true(request.address == LOCAL && request.lkey == LKEY &&
-                weft_softnic_is_received(&request));
-}
-
 static void test_completions(void **state)
 {
     (void)state;
@@ -154,11 +125,6 @@ static void test_requests(void **state)
     (void)state;
     skip(); /* rdma-core's headers are not installed */
 }
-static void test_received(void **state)
-{
-    (void)state;
-    skip();
-}
 static void test_completions(void **state)
 {
     (void)state;
@@ -169,7 +135,6 @@ static void test_completions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_requests),
-                                       cmocka_unit_test(test_received),
                                        cmocka_unit_test(test_completions)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
