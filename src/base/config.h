@@ -31,7 +31,6 @@ enum weft_gda_choice {
     WEFT_GDA_SOFTNIC,
     WEFT_GDA_ASSIST
 };
-enum weft_gda_cq_choice { WEFT_GDA_CQ_COLLAPSED, WEFT_GDA_CQ_RING };
 enum weft_gda_nic_choice { WEFT_GDA_NIC_HOST, WEFT_GDA_NIC_BLOCK };
 enum weft_net_choice {
     WEFT_NET_AUTO,

@@ -85,9 +85,9 @@ WEFT_INLINE uint64_t weft_be_pair(uint32_t first, uint32_t second)
 }
 
 /* The last word of a CQE. index: of the request's first slot. */
-WEFT_INLINE uint32_t weft_mlx5_cqe_last(uint32_t index, uint32_t kind, uint32_t owner)
+WEFT_INLINE uint32_t weft_mlx5_cqe_last(uint32_t index, uint32_t kind)
 {
-    return weft_be32(index << 16 | kind << 4 | owner);
+    return weft_be32(index << 16 | kind << 4);
 }
 
 /* The doorbell: where the next request will begin, and whose it is. */

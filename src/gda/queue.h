@@ -7,8 +7,7 @@
  * slots and run free. What the NIC has read may be overwritten when a later completion says so:
  * each completion stands for all before it.
  *
- * Completions lie in one place that each overwrites ("collapsed"), or in a ring, where an owner bit
- * tells new from old. The ring has as many places as the queue has slots, so it never overflows.
+ * Completions lie in one place, which each overwrites ("collapsed"): the last one says all.
  */
 #ifndef WEFT_GDA_QUEUE_H
 #define WEFT_GDA_QUEUE_H
@@ -25,23 +24,22 @@ struct weft_gda_shared;
 
 struct weft_gda_queue {
     uint64_t *wqe;      /* the slots */
-    unsigned char *cqe; /* the completions */
+    unsigned char *cqe; /* the last completion */
     uint32_t *record;   /* the doorbell record: [1] is the next slot */
     uint64_t *doorbell;
     uint64_t sink;       /* 64 bytes of this rank's for what it fetches, known by sink_lkey */
     uint64_t counts;     /* the NIC's counters of the target process, known by counts_rkey */
     uint32_t qpn, slots; /* slots: a power of two */
-    uint32_t cq_slots;   /* 1: collapsed */
-    uint32_t sink_lkey;
+    uint32_t counts_rkey, sink_lkey;
 
     uint64_t posted, rung; /* the slot after the last request; the same, as the NIC was told */
     uint64_t done;         /* all requests before this slot are complete */
     uint64_t asked;        /* the slot after the last request that has a completion */
-    uint64_t taken;        /* completions taken out of a ring; or shared.h's */
-    uint32_t counts_rkey;
-    uint32_t syndrome;              /* of the request that failed; 0: none did */
-    uint32_t failed;                /* its index */
-    uint32_t dirty;                 /* the rank counts it among what is unsettled */
+    uint64_t next_done;    /* shared.h's */
+    uint32_t syndrome;     /* of the request that failed; 0: none did */
+    uint32_t failed;       /* its index */
+    uint32_t dirty;        /* the rank counts it among what is unsettled */
+    uint32_t unused;
     struct weft_gda_shared *shared; /* NULL: no other rank posts to it */
 };
 
@@ -160,12 +158,6 @@ WEFT_INLINE uint32_t weft_gda_cqe_kind(uint32_t last)
     return last >> 28;
 }
 
-/* Whether a ring's completion after so many is there: its owner bit is that of the lap. */
-WEFT_INLINE bool weft_gda_owns(const struct weft_gda_queue *queue, uint64_t taken, uint32_t last)
-{
-    return queue->cq_slots == 1 || (last >> 24 & 1) == ((taken & queue->cq_slots) != 0);
-}
-
 /* What lies where a completion will be. */
 struct weft_gda_seen {
     bool there;
@@ -173,18 +165,15 @@ struct weft_gda_seen {
     uint32_t syndrome; /* not 0: it failed */
 };
 
-/* Looks there, after so many completions: an acquire, together with weft_polled. An error is never
- * "not yet". */
-WEFT_INLINE void weft_gda_look(const struct weft_gda_queue *queue, uint64_t taken,
-                               struct weft_gda_seen *seen)
+/* Looks there: an acquire, together with weft_polled. An error is never "not yet". */
+WEFT_INLINE void weft_gda_look(const struct weft_gda_queue *queue, struct weft_gda_seen *seen)
 {
-    const unsigned char *const cqe =
-        queue->cqe + (taken & (queue->cq_slots - 1)) * WEFT_MLX5_CQE_BYTES;
+    const unsigned char *const cqe = queue->cqe;
     const uint32_t last = weft_poll_u32((const uint32_t *)(const void *)(cqe + WEFT_MLX5_CQE_LAST),
                                         ORDER_nic_cqe_seen);
     const uint32_t kind = weft_gda_cqe_kind(last);
 
-    seen->there = kind != WEFT_MLX5_CQE_INVALID && weft_gda_owns(queue, taken, last);
+    seen->there = kind != WEFT_MLX5_CQE_INVALID;
     seen->index = weft_be32(last) >> 16;
     seen->syndrome = 0;
     if (seen->there && (kind == WEFT_MLX5_CQE_ERROR || kind == WEFT_MLX5_CQE_RESPONSE_ERROR)) {
@@ -205,7 +194,7 @@ WEFT_INLINE bool weft_gda_poll(struct weft_gda_queue *queue)
 
     if (queue->syndrome != 0)
         return false;
-    weft_gda_look(queue, queue->taken, &seen);
+    weft_gda_look(queue, &seen);
     if (seen.syndrome != 0) {
         queue->failed = seen.index;
         queue->syndrome = seen.syndrome;
@@ -216,8 +205,6 @@ WEFT_INLINE bool weft_gda_poll(struct weft_gda_queue *queue)
     /* Of the last 2^16 slots before `posted` the one with these low bits. */
     const uint64_t behind = (uint64_t)(((uint32_t)queue->posted - seen.index - 1) & 0xffff);
     const uint64_t done = queue->posted - behind;
-    if (queue->cq_slots != 1)
-        queue->taken++;
     if ((int64_t)(done - queue->done) > 0)
         queue->done = done;
     return true;

@@ -19,13 +19,12 @@ struct weft_gda_shared {
     uint64_t ready;    /* all slots before this one are written */
     uint64_t done;     /* all requests before this slot are complete */
     uint64_t taking;   /* 1: a rank takes completions */
-    uint64_t taken;    /* by whoever takes them: completions so far */
     uint64_t rung;     /* by whoever rings: what the NIC was told */
     uint32_t reserved; /* the next slot that nobody has; the low bits */
     uint32_t pending;  /* calls of weft_gda_shared_ring that nobody has heard yet */
     uint32_t syndrome; /* of the request that failed; 0: none did */
     uint32_t failed;   /* its index */
-    uint64_t unused;
+    uint64_t unused[2];
 };
 
 static_assert(sizeof(struct weft_gda_shared) == 64, "a line");
@@ -100,29 +99,25 @@ WEFT_INLINE void weft_gda_shared_take(const struct weft_gda_queue *queue)
 {
     struct weft_gda_shared *const shared = queue->shared;
     const uint64_t done = weft_load_relaxed_u64(&shared->done);
-    const uint64_t taken = weft_load_relaxed_u64(&shared->taken);
     struct weft_gda_seen seen;
 
-    weft_gda_look(queue, taken, &seen);
+    weft_gda_look(queue, &seen);
     const uint32_t ahead = (seen.index + 1 - (uint32_t)done) & 0xffff;
-    if (seen.there && queue->cq_slots != 1 && ahead > queue->slots)
-        seen.syndrome = WEFT_MLX5_LOCAL_OPERATION; /* of no request that can be under way */
     if (seen.syndrome != 0) {
         weft_store_relaxed_u32(&shared->failed, seen.index);
         weft_store_release_u32(&shared->syndrome, seen.syndrome, ORDER_nic_free);
         return;
     }
-    if (!seen.there || (queue->cq_slots == 1 && (ahead == 0 || ahead > queue->slots)))
-        return; /* one that overwrites others stays until the next one */
+    if (!seen.there || ahead == 0 || ahead > queue->slots)
+        return; /* it stays until the next one */
     weft_polled();
-    weft_store_relaxed_u64(&shared->taken, taken + 1);
     weft_store_release_device_u64(&shared->done, done + ahead, ORDER_nic_free);
 }
 
 /*
  * As weft_gda_poll. A WRITE's completion, which frees slots, does not say that it is visible: so
  * queue->done goes on only to slots that the rank asked for, each when it is complete. The next of
- * them is queue->taken; in between the rank may ask for more.
+ * them is queue->next_done; in between the rank may ask for more.
  */
 WEFT_INLINE bool weft_gda_shared_poll(struct weft_gda_queue *queue)
 {
@@ -141,10 +136,10 @@ WEFT_INLINE bool weft_gda_shared_poll(struct weft_gda_queue *queue)
     }
     const uint64_t done = weft_load_acquire_u64(&shared->done, ORDER_nic_free_seen);
     if ((int64_t)(done - queue->asked) >= 0)
-        queue->taken = queue->asked;
-    if ((int64_t)(done - queue->taken) >= 0) {
-        queue->done = queue->taken;
-        queue->taken = queue->asked;
+        queue->next_done = queue->asked;
+    if ((int64_t)(done - queue->next_done) >= 0) {
+        queue->done = queue->next_done;
+        queue->next_done = queue->asked;
     }
     return true;
 }

@@ -10,23 +10,20 @@
 
 enum { SLOTS = 16, QPN = 7, TURNS = 24 };
 
-static _Alignas(64) unsigned char wqe[SLOTS * WEFT_MLX5_SLOT], cqe[SLOTS * WEFT_MLX5_CQE_BYTES];
+static _Alignas(64) unsigned char wqe[SLOTS * WEFT_MLX5_SLOT], cqe[WEFT_MLX5_CQE_BYTES];
 
 /* The next completion: often one that a NIC could write, of one of the last requests. */
-static void any_completion(struct fuzz_bytes *in, const struct weft_gda_queue *queue,
-                           uint64_t taken)
+static void any_completion(struct fuzz_bytes *in, const struct weft_gda_queue *queue)
 {
-    unsigned char *const place = cqe + (taken & (queue->cq_slots - 1)) * WEFT_MLX5_CQE_BYTES;
-    const uint32_t owner = queue->cq_slots != 1 && (taken & queue->cq_slots) != 0;
     const unsigned kind = fuzz_byte(in);
     uint32_t last =
         weft_mlx5_cqe_last((uint32_t)(queue->posted - 1 - fuzz_byte(in) % SLOTS) & 0xffff,
-                           kind < 8 ? WEFT_MLX5_CQE_ERROR : WEFT_MLX5_CQE_REQUEST, owner);
+                           kind < 8 ? WEFT_MLX5_CQE_ERROR : WEFT_MLX5_CQE_REQUEST);
 
     if (kind % 4 == 3)
         last = fuzz_word(in);
-    place[WEFT_MLX5_CQE_SYNDROME + 3] = (unsigned char)fuzz_byte(in);
-    memcpy(place + WEFT_MLX5_CQE_LAST, &last, sizeof(last));
+    cqe[WEFT_MLX5_CQE_SYNDROME + 3] = (unsigned char)fuzz_byte(in);
+    memcpy(cqe + WEFT_MLX5_CQE_LAST, &last, sizeof(last));
 }
 
 /* A slot with a request that asks for a completion, if there is room. */
@@ -53,7 +50,7 @@ static void any_turns(struct fuzz_bytes in, struct weft_gda_queue *queue)
         const uint64_t before = *done;
         for (unsigned i = fuzz_byte(&in) % 4; i > 0 && queue->posted - before < SLOTS; i--)
             post(queue);
-        any_completion(&in, queue, shared != NULL ? shared->taken : queue->taken);
+        any_completion(&in, queue);
         const bool good = shared != NULL ? weft_gda_shared_poll(queue) : weft_gda_poll(queue);
         MUST(*done >= before && *done <= (shared != NULL ? before + SLOTS : queue->posted));
         MUST(good == (queue->syndrome == 0) && (!failed || !good));
@@ -65,12 +62,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct fuzz_bytes in = {data, bytes};
     const uint64_t start = fuzz_byte(&in) % 2 != 0 ? 0xfff8 : 0;
-    const uint32_t cq_slots = fuzz_byte(&in) % 2 != 0 ? SLOTS : 1;
     struct weft_gda_queue own = {.wqe = (uint64_t *)(void *)wqe,
                                  .cqe = cqe,
                                  .qpn = QPN,
                                  .slots = SLOTS,
-                                 .cq_slots = cq_slots,
                                  .posted = start,
                                  .rung = start,
                                  .done = start,
@@ -80,7 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         .ready = start, .done = start, .rung = start, .reserved = (uint32_t)start};
 
     of_all.shared = &shared;
-    of_all.taken = start;
+    of_all.next_done = start;
     any_turns(in, &own);
     any_turns(in, &of_all);
     return 0;

@@ -69,7 +69,7 @@ static bool host_turn(void *queue)
     return weft_softnic_round(queue);
 }
 
-static struct end by_host(struct fuzz_bytes in, const struct weft_gda_keys *keys, uint32_t cq_slots)
+static struct end by_host(struct fuzz_bytes in, const struct weft_gda_keys *keys)
 {
     struct weft_bell bell = {0};
     struct weft_softnic nic = {.keys = keys, .bell = &bell};
@@ -82,8 +82,7 @@ static struct end by_host(struct fuzz_bytes in, const struct weft_gda_keys *keys
                                        .record = record,
                                        .doorbell = &doorbell,
                                        .qpn = QPN,
-                                       .slots = SLOTS,
-                                       .cq_slots = cq_slots};
+                                       .slots = SLOTS};
     struct end end = {.right = true};
 
     MUST(weft_softnic_open(&queue, 0));
@@ -101,8 +100,7 @@ static bool block_turn(void *nic)
     return weft_nic_turn(nic, ((struct weft_nic *)nic)->queues, words, 0);
 }
 
-static struct end by_block(struct fuzz_bytes in, const struct weft_gda_keys *keys,
-                           uint32_t cq_slots)
+static struct end by_block(struct fuzz_bytes in, const struct weft_gda_keys *keys)
 {
     _Alignas(8) unsigned char room[sizeof(struct weft_nic_report) + sizeof(uint64_t)] = {0};
     struct weft_nic_report *report = (struct weft_nic_report *)(void *)room;
@@ -114,7 +112,6 @@ static struct end by_block(struct fuzz_bytes in, const struct weft_gda_keys *key
                                    .doorbell = &doorbell,
                                    .qpn = QPN,
                                    .slots = SLOTS,
-                                   .cq_slots = cq_slots,
                                    .failed = report->failed};
     struct weft_nic nic = {.queues = &queue, .keys = keys, .report = report, .count = 1};
     struct end end = {.right = true};
@@ -132,12 +129,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     const uint64_t begin = (uint64_t)(uintptr_t)memory + BESIDE;
     const struct weft_gda_keys keys = {
         .count = 1, .key = {{.begin = begin, .end = begin + BYTES, .lkey = KEY}}};
-    const uint32_t cq_slots = fuzz_byte(&in) & 1 ? SLOTS : 1;
 
     memset(memory, 0xa5, sizeof(memory));
     for (uint32_t i = 0; i < SLOTS; i++)
         any_slot(&in, wqe + i * WEFT_MLX5_SLOT, i);
-    const struct end one = by_host(in, &keys, cq_slots), other = by_block(in, &keys, cq_slots);
+    const struct end one = by_host(in, &keys), other = by_block(in, &keys);
     MUST(!one.right || (one.syndrome == other.syndrome && one.fetched == other.fetched));
     return 0;
 }

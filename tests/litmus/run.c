@@ -178,7 +178,6 @@ int litmus_run(const struct litmus *litmus, uint64_t seed, const char *mutate, i
     setenv("WEFT_GDA", litmus->path[0] == 'q' || litmus->rings[0] == 'q' ? "softnic" : "off", 1);
     setenv("WEFT_GDA_QUEUES", litmus->rings[0] == 'o' ? "1" : "0", 1);
     setenv("WEFT_GDA_DEPTH", small ? "16" : "64", 1);
-    setenv("WEFT_GDA_CQ", small ? "ring" : "collapsed", 1);
     setenv("WEFT_CCL_WORDS", litmus->rings[0] == 'p' ? "0" : "8192", 1);
     setenv("WEFT_CCL_PIECE", litmus->rings[0] == 'p' ? "256" : "32768", 1);
 

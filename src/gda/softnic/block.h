@@ -33,11 +33,11 @@ struct weft_nic_queue {
     unsigned char *cqe;
     const uint32_t *record;
     const uint64_t *doorbell;
-    uint32_t qpn, slots, cq_slots;
-    uint32_t syndrome;  /* of the request that ended the queue; 0: none did */
-    uint64_t fetched;   /* slots */
-    uint64_t completed; /* completions written */
-    uint64_t *failed;   /* in the report: of this queue */
+    uint32_t qpn, slots;
+    uint64_t fetched;  /* slots */
+    uint64_t *failed;  /* in the report: of this queue */
+    uint32_t syndrome; /* of the request that ended the queue; 0: none did */
+    uint32_t unused;
 };
 
 /* For the host, which looks while a kernel runs; in its memory. */
@@ -61,24 +61,15 @@ WEFT_INLINE uint64_t weft_nic_first(uint64_t value)
 }
 
 /* Behind all that the warp did. Lane 0. */
-WEFT_INLINE void weft_nic_write_cqe(struct weft_nic_queue *queue, uint32_t kind, uint64_t index,
-                                    uint32_t syndrome)
+WEFT_INLINE void weft_nic_write_cqe(const struct weft_nic_queue *queue, uint32_t kind,
+                                    uint64_t index, uint32_t syndrome)
 {
-    unsigned char *const cqe =
-        queue->cqe + (queue->completed & (queue->cq_slots - 1)) * WEFT_MLX5_CQE_BYTES;
-    const uint32_t owner = queue->cq_slots != 1 && (queue->completed & queue->cq_slots) != 0;
-    uint32_t *const word = (uint32_t *)(void *)cqe;
+    uint32_t *const word = (uint32_t *)(void *)queue->cqe;
 
-    if (syndrome != 0 || queue->cq_slots != 1) { /* a collapsed one always says the same */
-        for (uint32_t i = 0; i < WEFT_MLX5_CQE_SYNDROME / 4; i++)
-            weft_store_relaxed_u32(&word[i], 0);
+    if (syndrome != 0)
         weft_store_relaxed_u32(&word[WEFT_MLX5_CQE_SYNDROME / 4], syndrome << 24);
-        weft_store_relaxed_u32(&word[WEFT_MLX5_CQE_OPCODE / 4], weft_be32(queue->qpn));
-    }
     weft_store_release_u32(&word[WEFT_MLX5_CQE_LAST / 4],
-                           weft_mlx5_cqe_last((uint32_t)index & 0xffff, kind, owner),
-                           ORDER_nic_cqe);
-    queue->completed++;
+                           weft_mlx5_cqe_last((uint32_t)index & 0xffff, kind), ORDER_nic_cqe);
 }
 
 /* The request at `index` fails, and ends the queue. Lane 0. */
@@ -147,7 +138,7 @@ WEFT_INLINE uint32_t weft_nic_execute(const struct weft_nic *nic,
  * The requests in `words`, of `some` slots; behind them there are more, or not. Returns how many
  * slots it has done with; *syndrome: of the request there, which is wrong, or 0. All lanes.
  */
-WEFT_INLINE uint32_t weft_nic_serve(const struct weft_nic *nic, struct weft_nic_queue *queue,
+WEFT_INLINE uint32_t weft_nic_serve(const struct weft_nic *nic, const struct weft_nic_queue *queue,
                                     const uint64_t *words, uint32_t some, bool more, uint32_t lane,
                                     uint32_t *syndrome)
 {
@@ -170,10 +161,10 @@ WEFT_INLINE uint32_t weft_nic_serve(const struct weft_nic *nic, struct weft_nic_
             *syndrome = weft_nic_execute(nic, &request, lane);
         if (*syndrome != 0)
             break;
-        last = fetched + at;
-        if (request.complete && queue->cq_slots != 1 && lane == 0)
-            weft_nic_write_cqe(queue, WEFT_MLX5_CQE_REQUEST, last, 0);
-        unsaid = request.complete ? queue->cq_slots == 1 : unsaid;
+        if (request.complete) {
+            last = fetched + at;
+            unsaid = true;
+        }
         at += slots;
     }
     if (unsaid && lane == 0)

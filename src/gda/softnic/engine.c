@@ -32,29 +32,23 @@ static bool fetch_record(const struct weft_softnic_queue *queue, uint32_t *next)
     return true;
 }
 
-static bool write_cqe(struct weft_softnic_queue *queue, uint32_t kind, uint32_t index,
+static void write_cqe(const struct weft_softnic_queue *queue, uint32_t kind, uint32_t index,
                       uint32_t syndrome)
 {
     const struct weft_softnic_far *far = queue->nic->far;
-    unsigned char *const to =
-        queue->cqe + (queue->completed & (queue->cq_slots - 1)) * WEFT_MLX5_CQE_BYTES;
-    const uint32_t owner = queue->cq_slots != 1 && (queue->completed & queue->cq_slots) != 0;
-    const uint32_t last = weft_mlx5_cqe_last(index, kind, owner);
-    uint32_t *const word = (uint32_t *)(void *)(to + WEFT_MLX5_CQE_LAST);
-    unsigned char cqe[WEFT_MLX5_CQE_BYTES] = {0};
-    const uint32_t whose = weft_be32(queue->qpn);
+    const uint32_t last = weft_mlx5_cqe_last(index, kind), wrong = syndrome << 24;
+    uint32_t *const word = (uint32_t *)(void *)queue->cqe;
 
-    memcpy(cqe + WEFT_MLX5_CQE_OPCODE, &whose, sizeof(whose));
-    cqe[WEFT_MLX5_CQE_SYNDROME + 3] = (unsigned char)syndrome;
-    queue->completed++;
-    if (queue->cqe_far)
-        return far->copy(far->context, to, cqe, WEFT_MLX5_CQE_LAST) &&
-               far->store(far->context, word, last);
-    if (syndrome != 0 || queue->cq_slots != 1) /* a collapsed one always says the same */
-        weft_write_shared(to, cqe, WEFT_MLX5_CQE_LAST);
-    weft_store_release_u32(word, last, ORDER_nic_cqe);
+    if (queue->cqe_far) { /* where it fails, the job has failed */
+        if (syndrome == 0 ||
+            far->copy(far->context, &word[WEFT_MLX5_CQE_SYNDROME / 4], &wrong, sizeof(wrong)))
+            far->store(far->context, &word[WEFT_MLX5_CQE_LAST / 4], last);
+        return;
+    }
+    if (syndrome != 0)
+        weft_store_relaxed_u32(&word[WEFT_MLX5_CQE_SYNDROME / 4], wrong);
+    weft_store_release_u32(&word[WEFT_MLX5_CQE_LAST / 4], last, ORDER_nic_cqe);
     weft_bell_ring(queue->nic->bell);
-    return true;
 }
 
 /* ---- fetching -------------------------------------------------------------------------------- */

@@ -64,13 +64,12 @@ struct weft_softnic_queue {
     unsigned char *wqe, *cqe;
     uint32_t *record;
     const uint64_t *doorbell;
-    uint32_t qpn, slots, cq_slots;
+    uint32_t qpn, slots;
     bool wqe_far, cqe_far;
 
-    uint64_t fetched;   /* slots */
-    uint64_t rung;      /* the last doorbell */
-    uint64_t completed; /* completions written */
-    uint64_t quiet_at;  /* the doorbell up to which all is complete; any thread may read it */
+    uint64_t fetched;  /* slots */
+    uint64_t rung;     /* the last doorbell */
+    uint64_t quiet_at; /* the doorbell up to which all is complete; any thread may read it */
     struct weft_softnic_work *works; /* a ring of as many as there are slots: */
     uint64_t first, next, end;       /* the oldest; the next to begin; the next to fetch */
     bool stopped;                    /* a request failed before it was begun */

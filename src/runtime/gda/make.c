@@ -25,7 +25,7 @@ int weft_queues_each(const struct weft_job *job)
 /* Where things lie: [0] in device memory, [1] in the host's. */
 struct places {
     size_t keys, shared;   /* in device memory, behind the ranks' ends; shared: before the rest */
-    size_t slots, cqes;    /* bytes of a queue's */
+    size_t slots;          /* bytes of a queue's */
     int slots_in, cqes_in; /* 0: device memory; 1: the host's */
     bool are_shared;
     size_t all[2]; /* bytes */
@@ -35,11 +35,9 @@ struct places {
 /* ends: of ranks; count: queues. */
 static struct places lay_out(const struct weft_job *job, size_t ends, size_t count)
 {
-    const bool ring = job->config.gda_cq == WEFT_GDA_CQ_RING;
     const size_t depth = (size_t)job->config.gda_depth;
     struct places at = {.keys = ends * sizeof(struct weft_gda_queue),
                         .slots = LINE + depth * WEFT_MLX5_SLOT, /* the record first */
-                        .cqes = (ring ? depth : 1) * WEFT_MLX5_CQE_BYTES,
                         .slots_in = (job->config.gda_place & 2) == 0,
                         .cqes_in = (job->config.gda_place & 1) == 0};
 
@@ -48,7 +46,7 @@ static struct places lay_out(const struct weft_job *job, size_t ends, size_t cou
     at.all[0] = at.shared + (at.are_shared ? count * sizeof(struct weft_gda_shared) : 0);
     at.all[1] = count * LINE; /* doorbells */
     at.all[at.slots_in] += count * at.slots;
-    at.all[at.cqes_in] += count * at.cqes;
+    at.all[at.cqes_in] += count * WEFT_MLX5_CQE_BYTES;
     return at;
 }
 
@@ -80,7 +78,7 @@ static struct weft_gda_queue make_end(const struct weft_job *job, struct places 
 
     return (struct weft_gda_queue){
         .wqe = (uint64_t *)(void *)(record + LINE),
-        .cqe = take_next(at, at->cqes_in, at->cqes),
+        .cqe = take_next(at, at->cqes_in, WEFT_MLX5_CQE_BYTES),
         .record = (uint32_t *)(void *)record,
         .doorbell = weft_nic_serves(job, process)
                         ? weft_nic_doorbell(job, slot)
@@ -94,9 +92,8 @@ static struct weft_gda_queue make_end(const struct weft_job *job, struct places 
                       ? (struct weft_gda_shared *)(void *)(queues->there + at->shared) + i
                       : NULL,
         .slots = (uint32_t)job->config.gda_depth,
-        .cq_slots = (uint32_t)(at->cqes / WEFT_MLX5_CQE_BYTES),
         .posted = start,
-        .taken = at->are_shared ? start : 0,
+        .next_done = start,
         .rung = start,
         .done = start,
         .asked = start};
@@ -128,23 +125,19 @@ static bool make_nic_end(struct weft_job *job, const struct places *at, uint32_t
         .doorbell = end->doorbell,
         .qpn = end->qpn,
         .slots = end->slots,
-        .cq_slots = end->cq_slots,
         .wqe_far = far && at->slots_in == 0,
         .cqe_far = far && at->cqes_in == 0};
     return weft_softnic_open(&queues->list[i], end->posted);
 }
 
-/* Before the first request: a record that says so, and completions that are none. */
+/* Before the first request: a record that says so, and a completion that is none. */
 static weft_status clear_queue(struct weft_job *job, const struct weft_gda_queue *end)
 {
-    const size_t bytes = end->cq_slots * (size_t)WEFT_MLX5_CQE_BYTES;
     const uint32_t next = weft_be32((uint32_t)(end->posted & 0xffff));
-    WEFT_FREED unsigned char *none = malloc(bytes);
+    unsigned char none[WEFT_MLX5_CQE_BYTES];
 
-    if (none == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for a queue of %u slots", end->slots);
-    memset(none, 0xff, bytes);
-    WEFT_TRY(weft_job_copy(job, end->cqe, none, bytes));
+    memset(none, 0xff, sizeof(none));
+    WEFT_TRY(weft_job_copy(job, end->cqe, none, sizeof(none)));
     return weft_job_copy(job, &end->record[1], &next, sizeof(next));
 }
 
@@ -210,7 +203,7 @@ weft_status weft_queues_make(struct weft_job *job)
         queues->host == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %u queues", count);
     at.next[0] = queues->there + at.all[0] - (at.slots_in == 0 ? count * at.slots : 0) -
-                 (at.cqes_in == 0 ? count * at.cqes : 0);
+                 (at.cqes_in == 0 ? count * WEFT_MLX5_CQE_BYTES : 0);
     at.next[1] = queues->host + (size_t)count * LINE;
     state->nic_keys = (struct weft_gda_keys *)(void *)(queues->there + at.keys);
     state->nic = (uint64_t *)(void *)queues->counts;

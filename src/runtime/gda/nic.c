@@ -101,7 +101,6 @@ static struct weft_nic_queue make_queue(const struct weft_gda_queue *end, uint64
                                    .doorbell = end->doorbell,
                                    .qpn = end->qpn,
                                    .slots = end->slots,
-                                   .cq_slots = end->cq_slots,
                                    .fetched = end->posted,
                                    .failed = failed};
 }
