@@ -9,7 +9,7 @@
 #include "device/keep.h"
 #include "ring/command.h"
 
-enum { WEFT_CUDA_MARKS = 64, WEFT_CUDA_WORDS = 16 };
+enum { WEFT_CUDA_MARKS = 64 };
 
 /* The host's end of the service block (block/): the library's own warp on the GPU. */
 struct weft_block {
@@ -72,8 +72,6 @@ struct weft_device {
     CUevent before, after;
     CUevent marks[WEFT_STREAMS][WEFT_CUDA_MARKS];
     uint64_t marks_count[WEFT_STREAMS], marks_passed[WEFT_STREAMS]; /* that were set; known to be */
-    CUstreamBatchMemOpParams words[WEFT_CUDA_WORDS]; /* move.c: not given to the stream yet */
-    unsigned words_count;
     struct weft_block block;
     struct weft_cuda_filling filling;
     struct weft_cuda_beside beside;
@@ -119,6 +117,9 @@ WEFT_CUDA_OP(passed);
 WEFT_CUDA_OP(fill);
 WEFT_CUDA_OP(store);
 WEFT_CUDA_OP(wait);
+/* A stream stores a word of 4 or 8 bytes itself. With the lock `giving`. */
+CUresult weft_cuda_write_word(struct weft_device *d, enum weft_device_stream stream,
+                              CUdeviceptr target, const void *source, size_t bytes);
 
 /* kernel.c */
 WEFT_CUDA_OP(ranks);

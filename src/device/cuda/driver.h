@@ -71,7 +71,6 @@
 
 /* Those that an older driver may lack: NULL then. */
 #define WEFT_CUDA_OPTIONAL_MAP(X)                                                                  \
-    X(batch, cuStreamBatchMemOp)                                                                   \
     X(alloc_async, cuMemAllocAsync)                                                                \
     X(range_handle, cuMemGetHandleForAddressRange)                                                 \
     X(flush_writes, cuFlushGPUDirectRDMAWrites)

@@ -45,10 +45,8 @@ static weft_status replay(struct weft_device *d)
                                        (CUdeviceptr)(uintptr_t)&lot->bytes[lot->piece[i].at],
                                        lot->piece[i].bytes, stream);
     for (uint32_t i = 0; i < d->filling.words && result == CUDA_SUCCESS; i++)
-        result =
-            weft_lot_bytes(lot->size[i]) == 4
-                ? d->driver->stream_write(stream, lot->word[i].to, (uint32_t)lot->word[i].value, 0)
-                : d->driver->stream_write_wide(stream, lot->word[i].to, lot->word[i].value, 0);
+        result = weft_cuda_write_word(d, WEFT_STREAM_RECEIVE, lot->word[i].to, &lot->word[i].value,
+                                      weft_lot_bytes(lot->size[i]));
     weft_unlock(&d->giving);
     weft_cuda_lot_by_stream(d);
     return weft_cuda_error(result, "copying");
@@ -148,8 +146,8 @@ static void add_piece(struct weft_device *d, uintptr_t target, const void *sourc
 /* Whether the block is there, and has all that came before. */
 static bool is_open(struct weft_device *d)
 {
-    if (!__atomic_load_n(&d->block.stays, __ATOMIC_RELAXED) || d->words_count != 0)
-        return false; /* held back for the stream: they come before */
+    if (!__atomic_load_n(&d->block.stays, __ATOMIC_RELAXED))
+        return false;
     if (d->filling.by_stream && !d->filling.unmarked) { /* else nobody need ask */
         d->driver->context_use(d->context);
         d->filling.by_stream =

@@ -11,30 +11,6 @@
 
 enum { MOST_PITCH = 1 << 30 }; /* of a rectangle: devices allow up to 2^31 - 1 */
 
-/*
- * A word or two of the host's go as stores by the stream itself: undivided, and quicker than the
- * copy engine. Only the receive stream's sources are known to be host memory. They are held back
- * until the count that follows, or anything else on that stream, and given to the stream together:
- * one call of the driver, and one piece of work for the GPU, where there were two or three.
- */
-static CUresult give_words(struct weft_device *d)
-{
-    const CUstream stream = d->streams[WEFT_STREAM_RECEIVE];
-    const unsigned count = d->words_count;
-    CUresult result = CUDA_SUCCESS;
-
-    d->words_count = 0;
-    if (count > 1 && d->driver->batch != NULL)
-        return d->driver->batch(stream, count, d->words, 0);
-    for (unsigned i = 0; i < count && result == CUDA_SUCCESS; i++) {
-        const struct CUstreamMemOpWriteValueParams_st *word = &d->words[i].writeValue;
-        result = word->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32
-                     ? d->driver->stream_write(stream, word->address, word->value, 0)
-                     : d->driver->stream_write_wide(stream, word->address, word->value64, 0);
-    }
-    return result;
-}
-
 /* Before anything else on a stream. Makes the context current, too. */
 static CUresult begin_on(struct weft_device *d, enum weft_device_stream stream)
 {
@@ -42,12 +18,7 @@ static CUresult begin_on(struct weft_device *d, enum weft_device_stream stream)
         stream != WEFT_STREAM_RECEIVE || weft_cuda_lot_settle(d) == WEFT_OK; /* it says why not */
 
     weft_lock(&d->giving);
-    const CUresult result = settled ? d->driver->context_use(d->context) : CUDA_ERROR_UNKNOWN;
-    if (result != CUDA_SUCCESS && stream == WEFT_STREAM_RECEIVE)
-        d->words_count = 0; /* none of it will be done; they are the receive task's own */
-    return result == CUDA_SUCCESS && stream == WEFT_STREAM_RECEIVE && d->words_count > 0
-               ? give_words(d)
-               : result;
+    return settled ? d->driver->context_use(d->context) : CUDA_ERROR_UNKNOWN;
 }
 
 static weft_status end(struct weft_device *d, CUresult result, const char *what)
@@ -56,32 +27,32 @@ static weft_status end(struct weft_device *d, CUresult result, const char *what)
     return weft_cuda_error(result, what);
 }
 
-/* There is room for one more. */
-static void hold_word(struct weft_device *d, CUdeviceptr target, const void *source, size_t bytes)
+CUresult weft_cuda_write_word(struct weft_device *d, enum weft_device_stream stream,
+                              CUdeviceptr target, const void *source, size_t bytes)
 {
-    struct CUstreamMemOpWriteValueParams_st *word = &d->words[d->words_count++].writeValue;
+    uint32_t half;
+    uint64_t word;
 
-    weft_cuda_lot_by_stream(d);
-    memset(word, 0, sizeof(*word));
-    word->operation =
-        bytes == 4 ? CU_STREAM_MEM_OP_WRITE_VALUE_32 : CU_STREAM_MEM_OP_WRITE_VALUE_64;
-    word->address = target;
-    if (bytes == 4)
-        memcpy(&word->value, source, 4);
-    else
-        memcpy(&word->value64, source, 8);
+    if (bytes == 4) {
+        memcpy(&half, source, 4);
+        return d->driver->stream_write(d->streams[stream], target, half, 0);
+    }
+    memcpy(&word, source, 8);
+    return d->driver->stream_write_wide(d->streams[stream], target, word, 0);
 }
 
-static weft_status hold_words(struct weft_device *d, CUdeviceptr target,
-                              const unsigned char *source, size_t bytes)
+/*
+ * A word or two of the host's go as stores by the stream itself: undivided, and quicker than the
+ * copy engine. Only the receive stream's sources are known to be host memory.
+ */
+static weft_status store_words(struct weft_device *d, enum weft_device_stream stream,
+                               CUdeviceptr target, const unsigned char *source, size_t bytes)
 {
-    weft_status status = WEFT_OK;
+    CUresult result = begin_on(d, stream);
 
-    if (d->words_count + 2 > WEFT_CUDA_WORDS - 1) /* one is left for a count */
-        status = end(d, begin_on(d, WEFT_STREAM_RECEIVE), "storing");
-    for (size_t at = 0; at < bytes && status == WEFT_OK; at += 8)
-        hold_word(d, target + at, source + at, bytes == 4 ? 4 : 8);
-    return status;
+    for (size_t at = 0; at < bytes && result == CUDA_SUCCESS; at += 8)
+        result = weft_cuda_write_word(d, stream, target + at, source + at, bytes == 4 ? 4 : 8);
+    return end(d, result, "storing");
 }
 
 static CUresult copy_once(struct weft_device *d, enum weft_device_stream stream, void *target,
@@ -106,7 +77,7 @@ weft_status weft_cuda_copy(struct weft_device *d, enum weft_device_stream stream
         return WEFT_OK;
     if (stream == WEFT_STREAM_RECEIVE &&
         ((bytes == 4 && to % 4 == 0) || ((bytes == 8 || bytes == 16) && to % 8 == 0)))
-        return hold_words(d, to, source, bytes);
+        return store_words(d, stream, to, source, bytes);
     CUresult result = copy_once(d, stream, target, source, bytes);
     /* So it refuses memory of the host's of which a part is registered: here for a message. */
     if (result == CUDA_ERROR_INVALID_VALUE && !(stream == WEFT_STREAM_MESSAGES && d->keep.held) &&
@@ -128,20 +99,11 @@ weft_status weft_cuda_fill(struct weft_device *d, enum weft_device_stream stream
 weft_status weft_cuda_store(struct weft_device *d, enum weft_device_stream stream, uint32_t *word,
                             uint32_t value, uint32_t group)
 {
-    CUresult result;
-
     if (stream == WEFT_STREAM_RECEIVE &&
         weft_cuda_lot_take(d, (uintptr_t)word, &value, sizeof(value), group))
         return WEFT_OK;
-    if (stream == WEFT_STREAM_RECEIVE) {
-        hold_word(d, (CUdeviceptr)(uintptr_t)word, &value, sizeof(value));
-        return end(d, begin_on(d, stream), "storing");
-    }
-    result = begin_on(d, stream);
-    if (result == CUDA_SUCCESS)
-        result =
-            d->driver->stream_write(d->streams[stream], (CUdeviceptr)(uintptr_t)word, value, 0);
-    return end(d, result, "storing");
+    return store_words(d, stream, (CUdeviceptr)(uintptr_t)word, (const unsigned char *)&value,
+                       sizeof(value));
 }
 
 weft_status weft_cuda_wait(struct weft_device *d, enum weft_device_stream stream)
