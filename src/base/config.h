@@ -24,13 +24,7 @@ enum weft_cuda_service_choice {
 };
 enum weft_pmix_choice { WEFT_PMIX_AUTO, WEFT_PMIX_OFF };
 enum weft_path_choice { WEFT_PATH_AUTO, WEFT_PATH_DIRECT, WEFT_PATH_PROXY, WEFT_PATH_QUEUE };
-enum weft_gda_choice {
-    WEFT_GDA_AUTO,
-    WEFT_GDA_OFF,
-    WEFT_GDA_ON,
-    WEFT_GDA_SOFTNIC,
-    WEFT_GDA_ASSIST
-};
+enum weft_gda_choice { WEFT_GDA_OFF, WEFT_GDA_SOFTNIC };
 enum weft_gda_nic_choice { WEFT_GDA_NIC_HOST, WEFT_GDA_NIC_BLOCK };
 enum weft_net_choice {
     WEFT_NET_AUTO,

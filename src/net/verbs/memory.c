@@ -27,9 +27,8 @@ static struct ibv_mr *map_dmabuf(struct weft_transport *t, void *base, size_t by
 
     if (fd < 0)
         return NULL;
-    struct ibv_mr *mr =
-        ibv_reg_dmabuf_mr(t->pd, offset, bytes, address, fd,
-                          IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | t->access);
+    struct ibv_mr *mr = ibv_reg_dmabuf_mr(t->pd, offset, bytes, address, fd,
+                                          IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
     if (mr == NULL)
         weft_say(WEFT_SAY_WARN,
                  "verbs: %s cannot map %zu bytes of device memory at %p: %s; puts there go through "
@@ -54,7 +53,7 @@ static struct ibv_mr *map(struct weft_transport *t, void *base, size_t bytes, ui
     errno = ENOMEM;
     if (bytes <= t->device.attr.max_mr_size)
         mr = ibv_reg_mr_iova(t->pd, base, bytes, *address,
-                             IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | t->access);
+                             IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
     if (mr == NULL)
         weft_say(WEFT_SAY_WARN,
                  "verbs: %s cannot map %zu bytes at %p: %s (a region of it may have %llu bytes, "

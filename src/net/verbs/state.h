@@ -89,7 +89,6 @@ struct weft_transport {
     struct weft_verbs_device device;
     struct ibv_pd *pd;
     bool dmabuf;         /* GPU memory is given to the device by dma-buf, if there is one */
-    int access;          /* of others to memory, besides writes: IBV_ACCESS_... */
     uint32_t generation; /* of places */
     struct weft_verbs_peer *peers;
     struct weft_verbs_address address; /* this process's */

@@ -117,8 +117,6 @@ static weft_status open_steps(struct weft_transport *t)
         return status;
     fcntl(t->device.context->async_fd, F_SETFL,
           fcntl(t->device.context->async_fd, F_GETFL) | O_NONBLOCK);
-    if (config->gda == WEFT_GDA_ON || config->gda == WEFT_GDA_ASSIST) /* runtime/gda/assist.c */
-        t->access = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
     t->dmabuf = config->verbs_dmabuf != 0 && weft_net_has_dmabuf(&t->open);
     plan_sizes(t);
     t->peers = calloc(processes, sizeof(*t->peers));

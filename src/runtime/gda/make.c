@@ -105,28 +105,25 @@ static bool make_nic_end(struct weft_job *job, const struct places *at, uint32_t
 {
     struct weft_queues *queues = job->queues;
     const bool own = process == job->numbers.process, far = !job->device_ops->host_access;
-    const bool assist = !own && queues->links != NULL;
 
     if (weft_nic_serves(job, process))
         return true;
     *end->doorbell = weft_mlx5_doorbell(end->posted, end->qpn);
     queues->wires[i].job = job;
-    queues->list[i] = (struct weft_softnic_queue){
-        .nic = &queues->nic,
-        .wire = own      ? &weft_softnic_loop
-                : assist ? &weft_assist_wire
-                         : &weft_queues_wire,
-        .context = assist ? weft_assist_link(job, (int)slot - 1, process) : &queues->wires[i],
-        .process = process,
-        .slot = slot,
-        .wqe = (unsigned char *)end->wqe,
-        .cqe = end->cqe,
-        .record = end->record,
-        .doorbell = end->doorbell,
-        .qpn = end->qpn,
-        .slots = end->slots,
-        .wqe_far = far && at->slots_in == 0,
-        .cqe_far = far && at->cqes_in == 0};
+    queues->list[i] =
+        (struct weft_softnic_queue){.nic = &queues->nic,
+                                    .wire = own ? &weft_softnic_loop : &weft_queues_wire,
+                                    .context = &queues->wires[i],
+                                    .process = process,
+                                    .slot = slot,
+                                    .wqe = (unsigned char *)end->wqe,
+                                    .cqe = end->cqe,
+                                    .record = end->record,
+                                    .doorbell = end->doorbell,
+                                    .qpn = end->qpn,
+                                    .slots = end->slots,
+                                    .wqe_far = far && at->slots_in == 0,
+                                    .cqe_far = far && at->cqes_in == 0};
     return weft_softnic_open(&queues->list[i], end->posted);
 }
 

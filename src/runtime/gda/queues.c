@@ -47,19 +47,11 @@ static bool far_update(void *context, void *word, const struct weft_change *chan
 weft_status weft_queues_open(struct weft_job *job)
 {
     struct weft_state *state = &job->space.state;
-    const int64_t gda = job->config.gda;
-    const bool assist = gda == WEFT_GDA_ON || gda == WEFT_GDA_ASSIST;
-    const char *missing = assist ? weft_assist_missing(job) : NULL;
 
-    if (gda == WEFT_GDA_ASSIST && missing != NULL)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_GDA=assist: %s", missing);
-    if (missing != NULL || (gda != WEFT_GDA_SOFTNIC && !assist)) {
+    if (job->config.gda == WEFT_GDA_OFF) {
         if (job->config.path != WEFT_PATH_QUEUE)
             return WEFT_OK;
-        return weft_err(WEFT_ERR_CONFIG,
-                        "WEFT_PATH=queue needs WEFT_GDA=softnic or assist, not %s%s%s",
-                        weft_config_word(WEFT_CONFIG_AT_GDA, gda).text, missing != NULL ? ": " : "",
-                        missing != NULL ? missing : "");
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_PATH=queue needs WEFT_GDA=softnic");
     }
     struct weft_queues *queues = calloc(1, sizeof(*queues));
     if (queues == NULL)
@@ -105,7 +97,6 @@ weft_status weft_queues_meet(struct weft_job *job, int ranks)
     const size_t slots = (size_t)ranks + 1, n = (size_t)job->numbers.processes;
     struct counts {
         uint64_t address, base, key; /* base: of the region whose key it is */
-        int32_t each, unused;
     } mine = {0};
     struct weft_place place = {0};
 
@@ -122,7 +113,6 @@ weft_status weft_queues_meet(struct weft_job *job, int ranks)
     mine.address = (uint64_t)(uintptr_t)queues->counts;
     mine.base = mine.address - place.segment_offset;
     mine.key = place.key;
-    mine.each = weft_queues_each(job);
     weft_status status;
     WEFT_FREED struct counts *all =
         weft_exchange_all(job, WEFT_EXCHANGE_QUEUES, &mine, sizeof(mine), &status);
@@ -134,12 +124,7 @@ weft_status weft_queues_meet(struct weft_job *job, int ranks)
         weft_queues_region(job, (int)p, all[p].key, all[p].base);
     }
     weft_unlock(&job->space.tables);
-    if (job->config.gda == WEFT_GDA_SOFTNIC)
-        return WEFT_OK;
-    WEFT_FREED int *each = calloc(n, sizeof(*each));
-    for (size_t p = 0; each != NULL && p < n; p++)
-        each[p] = all[p].each;
-    return each != NULL ? weft_assist_meet(job, each) : WEFT_ERR_MEMORY;
+    return WEFT_OK;
 }
 
 void weft_queues_free(struct weft_job *job)

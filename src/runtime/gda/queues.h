@@ -30,11 +30,8 @@ struct weft_queue_wire {
     bool unflushed;               /* something was handed on since the network was told to hurry */
 };
 
-struct weft_links; /* assist.c */
-
 struct weft_queues {
     struct weft_softnic nic;
-    struct weft_links *links; /* NULL: the wire to others is the job's network */
     struct weft_softnic_far far;
     struct weft_gda_keys keys;     /* the NIC's; ranks have a copy */
     struct weft_queue_peer *peers; /* by process; with the table lock */
@@ -111,21 +108,6 @@ weft_status weft_nic_connect(struct weft_job *job, const struct weft_gda_queue *
  * request. */
 bool weft_nic_failed(const struct weft_job *job, uint32_t slot, uint32_t *syndrome,
                      uint32_t *index);
-
-/* ---- assist.c ---- */
-
-/* Whether queues to others can be connections of an RDMA device. NULL: yes; else why not. */
-const char *weft_assist_missing(const struct weft_job *job);
-/* Which device. */
-const char *weft_assist_device(const struct weft_job *job);
-/* In weft_queues_meet, collective: connections for so many queues of each process to each other.
- * Errors: MEMORY, NETWORK. */
-weft_status weft_assist_meet(struct weft_job *job, const int *each);
-/* Before the network goes. */
-void weft_assist_free(struct weft_job *job);
-/* Of the k-th queue to a process: what weft_assist_wire has as context. */
-void *weft_assist_link(const struct weft_job *job, int k, int process);
-extern const struct weft_softnic_wire weft_assist_wire;
 
 /* ---- serve.c, wire.c ---- */
 

@@ -137,7 +137,6 @@ static bool maps_unlike(const struct weft_job *job, const struct weft_process *p
 static weft_status choose_path(struct weft_job *job, int p, const struct hello *hello)
 {
     const bool forced = job->config.path == WEFT_PATH_QUEUE;
-    const bool assist = job->config.gda != WEFT_GDA_SOFTNIC;
     const char *reason = forced ? "WEFT_PATH=queue" : "WEFT_PATH=proxy";
     struct weft_process *process = &job->processes[p];
 
@@ -160,16 +159,12 @@ static weft_status choose_path(struct weft_job *job, int p, const struct hello *
     job->space.state.signals->proxied = 1;
     if (job->space.state.process_table[p].queued != 0) {
         weft_say(WEFT_SAY_INFO,
-                 "%s: by queues of each rank, softnic over %s%s, SQ and CQ %s, doorbell by the "
+                 "%s: by queues of each rank, softnic over %s, SQ and CQ %s, doorbell by the "
                  "rank (%s)",
-                 process->name, assist ? "connections of " : "",
-                 assist ? weft_assist_device(job) : weft_net_name(job->proxy.net),
+                 process->name, weft_net_name(job->proxy.net),
                  weft_config_word(WEFT_CONFIG_AT_GDA_PLACE, job->config.gda_place).text, reason);
         return WEFT_OK;
     }
-    if (job->config.gda == WEFT_GDA_ON && job->queues == NULL)
-        reason = weft_assist_missing(job) != NULL ? weft_assist_missing(job)
-                                                  : "ranks of another process drive no queues";
     weft_say(WEFT_SAY_INFO, "%s: through the host over %s (%s)%s", process->name,
              weft_net_name(job->proxy.net), reason,
              process->mapped ? "; loads and stores of its memory are direct" : "");

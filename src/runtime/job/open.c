@@ -155,7 +155,6 @@ static weft_status release(struct weft_job *job, bool orderly)
     weft_exchange_close(job);
     weft_collective_close(job);
     weft_exposure_close(job);
-    weft_assist_free(job);
     if (!close_network(job)) {
         leave_behind(job);
         return printed;
