@@ -11,6 +11,9 @@ enum {
     LITMUS_HEAP = 4096  /* of a place, for litmus_heap */
 };
 
+/* Of the kernels of kernels.cu and channels.cu: tags, and bytes. */
+enum { DATA = 1, FREE = 2, SMALL = 64, LARGE = 1500, HALF = LITMUS_EACH / 2 };
+
 /* Programs that are wrong, and must be found. */
 enum {
     WRONG_EARLY = 1, /* chain: nobody says that he has the data, */
@@ -29,6 +32,23 @@ struct litmus_data {
     unsigned char *sources; /* what it puts */
     weft_gspace *space;
 };
+
+WEFT_DEVICE_FN inline int far_partner(weft_self *self)
+{
+    return (weft_rank(self, WEFT_COMM_WORLD) + 2) % weft_size(self, WEFT_COMM_WORLD);
+}
+
+WEFT_DEVICE_FN inline weft_win window_over(weft_self *self, unsigned char *memory)
+{
+    return weft_win_create(self, WEFT_COMM_WORLD, test_mine(self, memory, LITMUS_EACH),
+                           LITMUS_EACH);
+}
+
+/* What rank `from` sends in a round. */
+WEFT_DEVICE_FN inline uint64_t key_of(int from, int round)
+{
+    return (uint64_t)from * 100 + (uint64_t)round + 1;
+}
 
 WEFT_KERNEL_DECLARE(litmus_near);
 WEFT_KERNEL_DECLARE(litmus_far);

@@ -6,7 +6,7 @@
 
 #include "kernels.h"
 
-enum { DATA = 1, FREE = 2, ROUNDS = 3, SMALL = 64, LARGE = 1500, LANES = 32 };
+enum { ROUNDS = 3, LANES = 32 };
 
 WEFT_DEVICE_FN void warps_send(weft_self *self, weft_win win, int to, const unsigned char *source,
                                size_t bytes, int wrong, int round)

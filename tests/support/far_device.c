@@ -4,7 +4,6 @@
 #include "abi/errand.h"
 #include "base/say.h"
 #include "device/keep.h"
-#include "gda/softnic/block.h"
 #include "order/atomic.h"
 #include "rank/state.h"
 #include "support/far_stream.h"
@@ -12,8 +11,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
 enum { RANGES = 256 }; /* of memory that it has given, at once */
 
@@ -162,18 +159,6 @@ static struct weft_keep *far_keep(struct weft_device *d)
     return &d->keep;
 }
 
-/* From memory that another thread may have, to such memory. */
-static void far_move(unsigned char *target, const unsigned char *source, size_t bytes)
-{
-    unsigned char some[512];
-
-    for (size_t at = 0, count; at < bytes; at += count) {
-        count = bytes - at < sizeof(some) ? bytes - at : sizeof(some);
-        weft_read_shared(some, source + at, count);
-        weft_deliver(target + at, some, count);
-    }
-}
-
 /* What the warp of a GPU does; there is none that could be late. It reaches no other memory, and
  * has no room beside a kernel that was prepared without it, as if ranks filled the GPU (FAR_FULL).
  */
@@ -190,24 +175,7 @@ static weft_status far_serve(struct weft_device *d, struct weft_errand *errands,
               has_given(d, (const void *)(uintptr_t)errand->data[0], true)))
             return weft_err(WEFT_ERR_DEVICE, "far: a copy between %p and 0x%llx", (void *)memory,
                             (unsigned long long)errand->data[0]);
-        const uint32_t size =
-            errand->kind == WEFT_ERRAND_UPDATE ? weft_type_bytes(errand->type) : 8;
-        uint64_t now[WEFT_ERRAND_BYTES / 8] = {0};
-        if (errand->kind == WEFT_ERRAND_FETCH)
-            weft_read_shared(now, memory, errand->bytes);
-        else if (errand->kind == WEFT_ERRAND_STORE)
-            weft_deliver(memory, errand->data, errand->bytes);
-        else if (errand->kind == WEFT_ERRAND_COPY)
-            far_move(memory, (const void *)(uintptr_t)errand->data[0], errand->data[1]);
-        for (uint32_t at = 0; errand->kind == WEFT_ERRAND_UPDATE && at < errand->bytes;
-             at += size) {
-            struct weft_change change = {
-                .expected = errand->data[1], .how = errand->how, .type = errand->type};
-            memcpy(&change.value, (unsigned char *)errand->data + at, size);
-            const uint64_t old = weft_update(memory + at, &change);
-            memcpy((unsigned char *)now + at, &old, size);
-        }
-        memcpy(errand->data, now, sizeof(now));
+        far_errand(errand);
     }
     return WEFT_OK;
 }
@@ -248,37 +216,6 @@ static weft_status far_open(struct weft_device **device, const struct weft_confi
     return WEFT_OK;
 }
 
-/* The NIC that runs beside ranks: a thread that is a warp of one lane (gda/softnic/block.h). */
-struct beside {
-    struct weft_nic *nic;
-    struct weft_bell *bell; /* of ranks that wait for what it does */
-    uint32_t leave;
-    pthread_t thread;
-};
-
-static void *run_beside(void *argument)
-{
-    enum { IDLE = 64 }; /* turns without work before it sleeps */
-    struct beside *beside = argument;
-    uint64_t words[WEFT_NIC_WORDS];
-    uint32_t leaves, idle = 0;
-    bool did;
-
-    do {
-        leaves = weft_load_acquire_u32(&beside->leave, ORDER_none);
-        did = false;
-        for (uint64_t i = 0; i < beside->nic->count; i++)
-            if (weft_nic_turn(beside->nic, &beside->nic->queues[i], words, 0))
-                did = true;
-        idle = did ? 0 : idle + 1;
-        if (did)
-            weft_bell_ring(beside->bell);
-        else if (idle > IDLE && leaves == 0)
-            nanosleep(&(struct timespec){0, 20000}, NULL);
-    } while (did || leaves == 0);
-    return NULL;
-}
-
 /* Ranks are told through the image, so they sleep on the bell that is there. */
 static weft_status far_run(struct weft_device *d, const struct weft_launch *launch, double *ms)
 {
@@ -290,14 +227,14 @@ static weft_status far_run(struct weft_device *d, const struct weft_launch *laun
         here.bell = self->port.bell;
     }
     __atomic_store_n(&d->bell, here.bell, __ATOMIC_RELEASE);
-    struct beside beside = {.nic = launch->beside.argument, .bell = here.bell};
-    const bool has_beside = launch->beside.blocks != 0;
-    if (has_beside && pthread_create(&beside.thread, NULL, run_beside, &beside) != 0)
-        return weft_err(WEFT_ERR_DEVICE, "far: no thread for what runs beside ranks");
-    const weft_status status = weft_cpu_device.run(d->cpu, &here, ms);
-    if (has_beside) {
-        weft_store_release_u32(&beside.leave, 1, ORDER_none);
-        pthread_join(beside.thread, NULL);
+    struct far_beside beside = {.nic = launch->beside.argument, .bell = here.bell};
+    weft_status status = WEFT_OK;
+    if (launch->beside.blocks != 0)
+        status = far_beside_begin(&beside);
+    if (status == WEFT_OK) {
+        status = weft_cpu_device.run(d->cpu, &here, ms);
+        if (launch->beside.blocks != 0)
+            far_beside_end(&beside);
     }
     __atomic_store_n(&d->bell, NULL, __ATOMIC_RELEASE);
     return status;

@@ -10,7 +10,10 @@
 
 #include "device/device.h"
 
+#include <pthread.h>
 #include <stdbool.h>
+
+struct weft_nic; /* gda/softnic/block.h */
 
 /* A copy, of one row or several, on its way. */
 struct far_copy {
@@ -40,5 +43,18 @@ weft_status far_load(struct weft_device *device, struct weft_device_code *code);
 void far_unload(struct weft_device *device, struct weft_device_code *code);
 weft_status far_launch(struct weft_device *device, const struct weft_device_code *code, int kernel,
                        void *argument, int blocks, int threads, void *stream);
+
+/* far_beside.c: the NIC that runs beside ranks, a thread that is a warp of one lane. */
+struct far_beside {
+    struct weft_nic *nic;
+    struct weft_bell *bell; /* of ranks that wait for what it does */
+    uint32_t leave;
+    pthread_t thread;
+};
+weft_status far_beside_begin(struct far_beside *beside);
+/* It does what there is first. */
+void far_beside_end(struct far_beside *beside);
+/* And what the service block does of an errand. */
+void far_errand(struct weft_errand *errand);
 
 #endif
