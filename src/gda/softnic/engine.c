@@ -67,7 +67,8 @@ static void take(struct weft_softnic_queue *queue, uint32_t syndrome)
     weft_store_relaxed_u32(&work->finished, syndrome != 0);
 }
 
-/* One request, of the `ready` slots that are there. Returns how many it takes; 0: it is wrong. */
+/* One request, of the `ready` slots that are there. Returns how many it takes; 0: it is wrong, or
+ * the device failed, and the job with it. */
 static uint32_t fetch_one(struct weft_softnic_queue *queue, uint32_t ready)
 {
     struct weft_softnic_work *work = &queue->works[queue->end % queue->slots];
@@ -78,7 +79,7 @@ static uint32_t fetch_one(struct weft_softnic_queue *queue, uint32_t ready)
         const uint64_t at = (queue->fetched + i) & (queue->slots - 1);
         if (!fetch_bytes(queue, bytes + i * WEFT_MLX5_SLOT, queue->wqe + at * WEFT_MLX5_SLOT,
                          WEFT_MLX5_SLOT))
-            break;
+            return 0;
         if (i == 0)
             slots = weft_softnic_slots(work->bytes[0]);
         if (slots > ready)

@@ -24,6 +24,7 @@ static uint32_t lot_words[2];
 enum { REGISTERS = 80 };        /* of a thread of the block */
 static uint32_t rank_registers; /* of a rank beside it */
 static bool broken;             /* the block's kernel has failed */
+static bool refused;            /* the next launch of it */
 
 static uint32_t any_below(uint32_t end)
 {
@@ -136,6 +137,8 @@ static CUresult launch_block(CUfunction function, unsigned gx, unsigned gy, unsi
     (void)function, (void)gx, (void)gy, (void)gz, (void)by, (void)bz, (void)shared;
     (void)stream, (void)extra;
     assert_false(gpu.there);
+    if (refused)
+        return refused = false, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     assert_true(bx % 32 == 0 && bx <= WEFT_BLOCK_THREADS_MOST);
     assert_true(bx == WEFT_BLOCK_THREADS || (!device.mps && bx * REGISTERS <= rank_registers));
     memcpy(&gpu.next, arguments[1], sizeof(gpu.next));
@@ -307,6 +310,16 @@ static void test_broken(void **unused)
     assert_int_equal(weft_cuda_block_look(&device, LOOK, &since), WEFT_ERR_DEVICE);
     broken = false;
     other_kernel();
+}
+
+/* A kernel that did not run, since its block could not, holds up no errand. */
+static void test_refused(void **unused)
+{
+    (void)unused;
+    assert_false(device.block.stays);
+    refused = true;
+    assert_int_equal(weft_cuda_block_stay(&device, true, true, 0), WEFT_ERR_DEVICE);
+    serve_some(1);
     weft_cuda_block_close(&device);
 }
 
@@ -325,6 +338,7 @@ int main(void)
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_laps),
         cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_refused),
     };
 
     device.driver = &driver;

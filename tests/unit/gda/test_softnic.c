@@ -341,6 +341,36 @@ static void test_faults(void **unused)
     assert_int_equal(sum, 2);
 }
 
+static bool copy_no_slot(void *context, void *target, const void *source, size_t bytes)
+{
+    (void)context;
+    if (bytes == WEFT_MLX5_SLOT)
+        return false;
+    memcpy(target, source, bytes);
+    return true;
+}
+
+/* Slots that the device does not hand out, so that the job ends: what was there before is not taken
+ * for them. */
+static void test_no_slots(void **unused)
+{
+    const struct weft_softnic_far far = {.copy = copy_no_slot};
+    struct weft_wqe wqe;
+
+    (void)unused;
+    open_bench(0);
+    b.nic.far = &far;
+    b.there.wqe_far = true;
+    weft_wqe_control(&wqe, WEFT_MLX5_NOP, 0, QPN, 1, true);
+    weft_gda_post(&b.here, &wqe, true);
+    weft_gda_ring(&b.here);
+    for (int i = 0; i < 3; i++)
+        weft_softnic_round(&b.there);
+    assert_true(weft_gda_poll(&b.here));
+    assert_int_equal(b.here.done, 0);
+    assert_int_equal(b.there.broken, 0);
+}
+
 static void test_keys(void **unused)
 {
     struct weft_gda_keys keys = {.count = 3,
@@ -382,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_hostile),
         cmocka_unit_test(test_doorbells),
         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_no_slots),
         cmocka_unit_test(test_keys),
         BY_BLOCK(test_wrap),
         BY_BLOCK(test_atomics),

@@ -139,7 +139,6 @@ weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full, 
     if (block->control == NULL)
         return WEFT_OK;
     weft_lock(&block->lock);
-    block->full = full;
     weft_status status = serves ? dismiss(d) : WEFT_OK;
     while (serves && !d->mps && block->threads < WEFT_BLOCK_THREADS_MOST &&
            2 * block->threads * block->registers <= registers)
@@ -152,6 +151,7 @@ weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full, 
         if (weft_now_ns() > deadline)
             status = weft_err(WEFT_ERR_DEVICE, "GPU %d did not begin the service block within %d s",
                               d->index, (int)(START_NS / 1000000000));
+    block->full = full && status == WEFT_OK; /* else no kernel runs */
     __atomic_store_n(&block->stays, serves && status == WEFT_OK, __ATOMIC_RELAXED);
     weft_unlock(&block->lock);
     return status;
