@@ -9,6 +9,22 @@
 
 static const uint64_t START_NS = 2000000000; /* another process may have the GPU meanwhile */
 
+/* Frees what there is. */
+static void unload(struct weft_device *d)
+{
+    struct weft_cuda_beside *own = &d->beside;
+
+    if (own->stream != NULL)
+        d->driver->stream_destroy(own->stream);
+    if (own->control != NULL)
+        weft_cuda_host_free(d, own->control);
+    if (own->module != NULL)
+        d->driver->module_unload(own->module);
+    own->stream = NULL;
+    own->control = NULL;
+    own->module = NULL;
+}
+
 /* At the first use. */
 static weft_status load(struct weft_device *d, const struct weft_beside *beside)
 {
@@ -34,13 +50,14 @@ static weft_status load(struct weft_device *d, const struct weft_beside *beside)
                                       CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT, 100);
     if (result == CUDA_SUCCESS)
         result = driver->stream_create(&own->stream, CU_STREAM_NON_BLOCKING, INT_MIN);
-    if (result != CUDA_SUCCESS)
-        return weft_cuda_error(result, beside->name);
-    own->control = weft_cuda_host_alloc(d, sizeof(*own->control));
-    if (own->control == NULL)
-        return WEFT_ERR_MEMORY;
-    *own->control = (struct weft_beside_control){0};
-    return WEFT_OK;
+    weft_status status = weft_cuda_error(result, beside->name);
+    if (status == WEFT_OK)
+        own->control = weft_cuda_host_alloc(d, sizeof(*own->control)); /* zeroed */
+    if (status == WEFT_OK && own->control == NULL)
+        status = WEFT_ERR_MEMORY;
+    if (status != WEFT_OK)
+        unload(d);
+    return status;
 }
 
 static void tell_to_leave(struct weft_cuda_beside *own)
@@ -90,14 +107,8 @@ weft_status weft_cuda_beside_end(struct weft_device *d, const struct weft_beside
 
 void weft_cuda_beside_close(struct weft_device *d)
 {
-    if (d->beside.stream != NULL && d->driver->stream_query(d->beside.stream) != CUDA_SUCCESS)
-        return; /* what has not begun may still look at it */
-    if (d->beside.stream != NULL)
-        d->driver->stream_destroy(d->beside.stream);
-    if (d->beside.control != NULL)
-        weft_cuda_host_free(d, d->beside.control);
-    if (d->beside.module != NULL)
-        d->driver->module_unload(d->beside.module);
+    if (d->beside.stream == NULL || d->driver->stream_query(d->beside.stream) == CUDA_SUCCESS)
+        unload(d); /* else what has not begun may still look at it */
 }
 
 /* By threads, and by registers: 64 K on a processor. Its other blocks may lie on other processors.

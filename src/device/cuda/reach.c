@@ -60,7 +60,7 @@ const char *weft_cuda_no_access(struct weft_device *d, const void *memory, size_
     CUmemorytype type;
 
     d->driver->context_use(d->context);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2 && bytes != 0; i++)
         if (d->driver->pointer_attribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                          i == 0 ? first : first + bytes - 1) != CUDA_SUCCESS)
             return "the GPU has no access to it: neither device memory (weft_malloc, cudaMalloc) "
