@@ -33,9 +33,8 @@ enum {
     WEFT_MLX5_COMPLETE = 2 << 2 /* control, byte 11: always a completion */
 };
 
-#define WEFT_MLX5_INLINE   (1u << 31) /* in the bytes of a data unit */
-#define WEFT_MLX5_BYTES    (1u << 30) /* the most that one request moves here */
-#define WEFT_MLX5_QPN_MASK 0xffffffu
+#define WEFT_MLX5_INLINE (1u << 31) /* in the bytes of a data unit */
+#define WEFT_MLX5_BYTES  (1u << 30) /* the most that one request moves here */
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
@@ -43,12 +42,7 @@ enum {
  * The last word of a CQE: the request's index (16 bits), signature, opcode (4 bits) and owner (1).
  * Before it, at 52, what went wrong: 2 bytes of nothing, the vendor's syndrome, the syndrome.
  */
-enum {
-    WEFT_MLX5_CQE_BYTES = 64,
-    WEFT_MLX5_CQE_SYNDROME = 52,
-    WEFT_MLX5_CQE_OPCODE = 56, /* opcode << 24 | queue */
-    WEFT_MLX5_CQE_LAST = 60
-};
+enum { WEFT_MLX5_CQE_BYTES = 64, WEFT_MLX5_CQE_SYNDROME = 52, WEFT_MLX5_CQE_LAST = 60 };
 enum weft_mlx5_cqe_kind {
     WEFT_MLX5_CQE_REQUEST = 0,
     WEFT_MLX5_CQE_ERROR = 13,
@@ -59,7 +53,6 @@ enum weft_mlx5_syndrome {
     WEFT_MLX5_LOCAL_LENGTH = 0x01,
     WEFT_MLX5_LOCAL_OPERATION = 0x02, /* the request itself is wrong */
     WEFT_MLX5_LOCAL_PROTECTION = 0x04,
-    WEFT_MLX5_FLUSHED = 0x05,
     WEFT_MLX5_REMOTE_REQUEST = 0x12,
     WEFT_MLX5_REMOTE_ACCESS = 0x13,
     WEFT_MLX5_REMOTE_OPERATION = 0x14,
