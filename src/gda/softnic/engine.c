@@ -19,19 +19,6 @@ static bool fetch_bytes(const struct weft_softnic_queue *queue, void *to, const 
     return true;
 }
 
-/* The doorbell record: how far requests are there. */
-static bool fetch_record(const struct weft_softnic_queue *queue, uint32_t *next)
-{
-    uint32_t word;
-
-    if (!queue->wqe_far)
-        word = weft_load_acquire_u32(&queue->record[1], ORDER_nic_fetch);
-    else if (!fetch_bytes(queue, &word, &queue->record[1], sizeof(word)))
-        return false;
-    *next = weft_be32(word) & 0xffff;
-    return true;
-}
-
 static void write_cqe(const struct weft_softnic_queue *queue, uint32_t kind, uint32_t index,
                       uint32_t syndrome)
 {
@@ -91,16 +78,19 @@ static uint32_t fetch_one(struct weft_softnic_queue *queue, uint32_t ready)
     return syndrome == 0 ? slots : 0;
 }
 
+/* How far requests are there: as the doorbell record says, or, where a look at that would be a
+ * copy, which acquires nothing, the doorbell alone. */
+static uint32_t next_of(const struct weft_softnic_queue *queue, uint64_t rung)
+{
+    return queue->wqe_far
+               ? weft_softnic_first(rung) >> 8 & 0xffff
+               : weft_be32(weft_load_acquire_u32(&queue->record[1], ORDER_nic_fetch)) & 0xffff;
+}
+
 static bool fetch(struct weft_softnic_queue *queue)
 {
     const uint64_t rung = weft_load_acquire_u64(queue->doorbell, ORDER_nic_rung);
-    uint32_t next;
-
-    if (rung == queue->rung && queue->wqe_far &&
-        (weft_be32((uint32_t)rung) >> 8 & 0xffff) == (queue->fetched & 0xffff))
-        return false; /* a look at the record would be a copy */
-    if (!fetch_record(queue, &next))
-        return false; /* the device failed, and the job with it */
+    const uint32_t next = next_of(queue, rung);
     uint32_t ready = (next - (uint32_t)queue->fetched) & 0xffff;
     if (rung == queue->rung && ready == 0)
         return false;

@@ -2,9 +2,10 @@
  * gda/softnic/engine.h - a NIC in software: it takes the bytes that an mlx5 NIC takes, in the same
  * ways, and completes them. How a request reaches its target is a wire's.
  *
- * It fetches what the doorbell record says is there, checks each request in every bit, and begins
- * requests of a queue in their order. Completions come in that order, too. The first request that
- * fails has an error completion, and ends the queue; what is behind it is not executed.
+ * It fetches what the doorbell record says is there, or the doorbell, where slots are far. It
+ * checks each request in every bit, and begins requests of a queue in their order. Completions come
+ * in that order, too. The first request that fails has an error completion, and ends the queue;
+ * what is behind it is not executed.
  *
  * One thread at a time does rounds. A wire may finish a request from another.
  */
