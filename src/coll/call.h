@@ -88,7 +88,7 @@ WEFT_COLD void weft_coll_differ(weft_self *self, const struct weft_coll *c, int3
                                                               : NULL;
     const char *field = "count";
     int64_t values[2] = {(int64_t)mine->count, (int64_t)other->count};
-    enum weft_log_kind kind = WEFT_LOG_NUMBER;
+    weft_log_kind kind = WEFT_LOG_INT;
     weft_log_arg args[8];
 
     if (other->root != mine->root)
@@ -102,10 +102,10 @@ WEFT_COLD void weft_coll_differ(weft_self *self, const struct weft_coll *c, int3
     args[1] = weft_value(c->comm, WEFT_LOG_COMM);
     args[2] = weft_number(c->me);
     args[3] = weft_name(met != NULL ? met : field);
-    args[4] = met != NULL ? weft_number(rank) : weft_value(values[0], kind);
+    args[4] = met != NULL ? weft_number(rank) : weft_value((uint64_t)values[0], kind);
     args[5] = weft_number(rank);
     args[6] = weft_name(field);
-    args[7] = weft_value(values[1], kind);
+    args[7] = weft_value((uint64_t)values[1], kind);
     if (met != NULL)
         weft_fail(self, WEFT_ERR_MISMATCH, "%s on %s by rank %d meets %s by rank %d", 5, args);
     weft_fail(self, WEFT_ERR_MISMATCH, "%s on %s: rank %d has %s %lld, rank %d has %s %lld", 8,
