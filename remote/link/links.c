@@ -57,7 +57,7 @@ weft_status link_records(void *context, const struct weft_net_delivery *delivery
     const int process = sender_of(links, delivery);
     const uint64_t bytes = (uint64_t)weft_notice_slot(delivery->notice) * WEFT_RECORD_UNIT;
 
-    if (process < 0 || !link_has_ring(links, process) || delivery->bytes != 0)
+    if (process < 0 || !link_has_ring(links, process))
         return WEFT_ERR_PROTOCOL;
     return weft_ring_in_came(&links->link[process].in, bytes) ? WEFT_OK : WEFT_ERR_PROTOCOL;
 }
@@ -69,7 +69,7 @@ weft_status link_copy(void *context, const struct weft_net_delivery *delivery)
     const uint32_t slot = weft_notice_slot(delivery->notice), step = slot >> NUMBER_BITS,
                    number = slot & NUMBERS;
 
-    if (process < 0 || step >= WEFT_COPY_STEPS || delivery->bytes != 0)
+    if (process < 0 || step >= WEFT_COPY_STEPS)
         return WEFT_ERR_PROTOCOL;
     if (step != WEFT_COPY_TAKEN)
         return links->copy(links->context, process, (enum weft_copy_step)step, number);

@@ -258,8 +258,7 @@ weft_status weft_far_take(void *context, const struct weft_net_delivery *deliver
     const uint32_t tag = weft_notice_tag(delivery->notice);
 
     /* What comes for messages lies in memory of the host: it is there before its notice. */
-    if (delivery->bytes != 0 || process >= (uint32_t)job->numbers.processes ||
-        process == (uint32_t)job->numbers.process ||
+    if (process >= (uint32_t)job->numbers.processes || process == (uint32_t)job->numbers.process ||
         (delivery->process >= 0 && delivery->process != (int)process) || tag > WRITTEN)
         return WEFT_ERR_PROTOCOL;
     weft_msg_lock(m);

@@ -59,13 +59,10 @@ struct weft_net_events {
     bool (*all_stopped)(void *context);
 };
 
-/* A notice, and the data that takes effect before it. */
+/* A notice; the data before it was delivered. */
 struct weft_net_delivery {
     int process; /* whose; -1: the network cannot tell */
     uint32_t notice;
-    size_t bytes; /* that whoever applies the notice delivers first; 0: all is in place */
-    void *target;
-    const void *source; /* readable until a mark taken later is reached */
 };
 
 /*
@@ -165,8 +162,7 @@ void weft_net_dereg(struct weft_net *net, uint64_t key);
 /* Where a region is: a put that brings it along need not ask its process. Zero: nothing. */
 void weft_net_place(struct weft_net *net, uint64_t key, uint64_t place[2]);
 
-/* This process's memory with that key; NULL: none, or it is the host's own. Not while a notice with
- * data is applied. */
+/* This process's memory with that key; NULL: none, or it is the host's own. */
 unsigned char *weft_net_memory(struct weft_net *net, uint64_t key, size_t *bytes);
 
 /* Non-blocking. OK: accepted, sent and delivered will be called; FULL, STAGE: not accepted. */

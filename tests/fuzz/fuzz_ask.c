@@ -75,10 +75,7 @@ static void check_ask(struct weft_job *job, struct fuzz_bytes *in, uint64_t key)
         for (int i = 0; i < 16; i++)
             asks->posts[place].operands[i] = (unsigned char)fuzz_byte(in);
     }
-    struct weft_net_delivery with_data = delivery; /* it is not in the mailbox */
-    with_data.bytes = 8;
     job->numbers.processes = PROCESSES;
-    MUST(weft_notice_take(&job->proxy.kinds, &with_data) == WEFT_ERR_PROTOCOL);
     const weft_status status = weft_notice_take(&job->proxy.kinds, &delivery);
     job->numbers.processes = 1;
     if (asks->come != before) {

@@ -144,9 +144,6 @@ static void deliver_far(struct weft_messages *m, struct fuzz_bytes *in)
     line.text = any_text(in);
     memcpy((unsigned char *)(uintptr_t)far->in + (size_t)unit * WEFT_MAIL_UNIT, &line,
            sizeof(line));
-    struct weft_net_delivery with_data = delivery; /* while regions are locked */
-    with_data.bytes = 8;
-    MUST(weft_notice_take(&m->job->proxy.kinds, &with_data) == WEFT_ERR_PROTOCOL);
     weft_notice_take(&m->job->proxy.kinds, &delivery);
     MUST(!weft_job_is_failing(m->job));
 }

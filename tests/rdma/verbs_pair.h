@@ -45,14 +45,9 @@ struct pair_end {
 };
 static struct pair_end pair[2];
 
-/* How data is delivered; NULL: as it comes. */
-static const struct weft_net_device *pair_device;
-
 static weft_status pair_arrived(void *context, const struct weft_net_delivery *delivery)
 {
     struct pair_end *end = context;
-    if (delivery->bytes != 0)
-        pair_device->deliver(NULL, delivery->target, delivery->source, delivery->bytes);
     end->arrived++;
     end->last_notice = delivery->notice;
     return WEFT_OK;
@@ -107,7 +102,6 @@ static inline void pair_open(const char *devices, const struct weft_net_device *
         printf("skipped: %s", text);
         exit(SKIPPED);
     }
-    pair_device = device;
     for (int i = 0; i < 2; i++) {
         struct pair_end *end = &pair[i];
         memset(end, 0, sizeof(*end));

@@ -57,8 +57,6 @@ static bool settled(void *context, uint64_t mark, bool *there)
 
 void end_later_notice(struct end *end, const struct weft_net_delivery *delivery)
 {
-    if (delivery->bytes != 0)
-        deliver(end, delivery->target, delivery->source, delivery->bytes);
     give_later(end, &(struct end_later){.process = delivery->process, .notice = delivery->notice});
 }
 

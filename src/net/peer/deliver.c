@@ -71,16 +71,6 @@ static weft_status device_failed(const struct weft_net *net)
     return weft_err(WEFT_ERR_DEVICE, "%s: data did not reach the device: %s", net->ops->name, why);
 }
 
-/* Says what is wrong, once, with its numbers. */
-static weft_status said(const struct weft_net *net, const struct weft_net_delivery *delivery,
-                        weft_status status)
-{
-    if (status == WEFT_ERR_PROTOCOL)
-        return weft_err(status, "%s: process %d sent the malformed notice 0x%08x", net->ops->name,
-                        delivery->process, delivery->notice);
-    return status == WEFT_ERR_DEVICE ? device_failed(net) : status;
-}
-
 static weft_status deliver_notice(struct weft_net *net, int process, uint32_t notice)
 {
     const struct weft_net_delivery delivery = {.process = process, .notice = notice};
@@ -88,43 +78,29 @@ static weft_status deliver_notice(struct weft_net *net, int process, uint32_t no
     if (notice == 0)
         return WEFT_OK;
     net->unmarked = true;
-    return said(net, &delivery, weft_notice_take(net->open.kinds, &delivery));
+    const weft_status status = weft_notice_take(net->open.kinds, &delivery);
+    if (status == WEFT_ERR_PROTOCOL)
+        return weft_err(status, "%s: process %d sent the malformed notice 0x%08x", net->ops->name,
+                        process, notice);
+    return status == WEFT_ERR_DEVICE ? device_failed(net) : status;
 }
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-/* By the device: whoever applies the notice sees to the data, so that both may go together. */
-static weft_status give(const struct weft_net *net, const struct weft_net_delivery *delivery)
-{
-    const struct weft_net_device *device = net->open.device;
-
-    if (delivery->notice != 0)
-        return weft_notice_take(net->open.kinds, delivery);
-    return device->deliver(device->context, delivery->target, delivery->source, delivery->bytes)
-               ? WEFT_OK
-               : WEFT_ERR_DEVICE;
-}
-
 weft_status weft_peer_deliver(struct weft_net *net, int process, uint64_t key, uint64_t offset,
                               const void *data, size_t bytes, uint32_t notice)
 {
-    struct weft_net_delivery delivery = {
-        .process = process, .notice = notice, .bytes = bytes, .source = data};
-    weft_status status = WEFT_OK;
-    bool later = net->later;
+    const struct weft_net_device *device = net->open.device;
+    bool good = true;
 
     if (bytes == 0)
         return deliver_notice(net, process, notice);
     weft_lock(&net->regions.lock);
     const struct weft_peer_region *region = weft_peer_find(net, key, offset, bytes);
-    if (region != NULL) {
-        delivery.target = region->base + offset;
-        later = later && !region->own;
-        if (later)
-            status = give(net, &delivery);
-        else
-            weft_deliver(delivery.target, data, bytes);
-    }
+    if (region != NULL && net->later && !region->own)
+        good = device->deliver(device->context, region->base + offset, data, bytes);
+    else if (region != NULL)
+        weft_deliver(region->base + offset, data, bytes);
     weft_unlock(&net->regions.lock);
     if (region == NULL)
         return weft_err(WEFT_ERR_PROTOCOL,
@@ -133,7 +109,7 @@ weft_status weft_peer_deliver(struct weft_net *net, int process, uint64_t key, u
                         net->ops->name, process, bytes, (unsigned long long)offset,
                         (unsigned long long)key);
     net->unmarked = true;
-    return later ? said(net, &delivery, status) : deliver_notice(net, process, notice);
+    return good ? deliver_notice(net, process, notice) : device_failed(net);
 }
 
 static weft_status deliver_rows(struct weft_net *net, int process, const struct weft_entry *e)

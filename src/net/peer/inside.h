@@ -230,7 +230,8 @@ struct weft_peer_region *weft_peer_find(struct weft_net *net, uint64_t key, uint
                                         size_t bytes);
 /*
  * Data, then its notice; either may be missing (bytes 0, notice 0). The data has to stay until it
- * is concluded. Errors: PROTOCOL: key, bounds or notice are wrong, nothing was written; DEVICE.
+ * is concluded. Errors: PROTOCOL: key or bounds are wrong, and nothing was written, or the notice
+ * is; DEVICE.
  */
 weft_status weft_peer_deliver(struct weft_net *net, int process, uint64_t key, uint64_t offset,
                               const void *data, size_t bytes, uint32_t notice);

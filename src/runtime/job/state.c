@@ -111,7 +111,8 @@ weft_status weft_state_open(struct weft_job *job)
     state->start_here = state->start_others = start; /* host words start at 0 */
     WEFT_TRY(weft_image_open(job));
     WEFT_TRY(weft_asks_open(job));
-    return weft_delivery_open(job);
+    weft_delivery_open(job);
+    return WEFT_OK;
 }
 
 weft_status weft_state_open_host(struct weft_job *job)
@@ -148,7 +149,6 @@ void weft_state_close(struct weft_job *job)
         if (state->process_table[p].exposed != NULL)
             weft_share_unmap(state->process_table[p].exposed, &job->processes[p].exposed_share,
                              job->one_address_space);
-    weft_delivery_close(job);
     weft_image_close(job);
     weft_job_host_free(job, state->signals);
     weft_job_host_free(job, state->intervals);

@@ -167,8 +167,7 @@ weft_status weft_answer_take(void *context, const struct weft_net_delivery *deli
     const uint32_t place = weft_notice_slot(delivery->notice), process = place / WEFT_ASKS;
     const uint32_t places = (uint32_t)job->numbers.processes * WEFT_ASKS;
 
-    if (delivery->bytes != 0 || /* it is in the mailbox already */
-        place >= places || process == (uint32_t)job->numbers.process ||
+    if (place >= places || process == (uint32_t)job->numbers.process ||
         (delivery->process >= 0 && delivery->process != (int)process) ||
         asks->come - __atomic_load_n(&asks->taken, __ATOMIC_ACQUIRE) == places)
         return WEFT_ERR_PROTOCOL;

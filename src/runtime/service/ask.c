@@ -230,9 +230,8 @@ static weft_status take_answer(void *context, const struct weft_net_delivery *de
     const struct weft_asked *asked = &asks->asked[index];
     unsigned char data[WEFT_ASK_ROOM];
     weft_read_shared(data, asks->posts[index].answer, asked->bytes);
-    bool good = delivery->bytes == 0 || weft_delivery_copy(job, asked->slot, delivery->target,
-                                                           delivery->source, delivery->bytes);
-    if (good && asked->to != NULL) /* settled: a device may read `data` late */
+    bool good = true;
+    if (asked->to != NULL) /* settled: a device may read `data` late */
         good = weft_delivery_copy(job, asked->slot, asked->to, data, asked->bytes) &&
                weft_delivery_settle(job);
     if (good && asked->to_link)

@@ -6,29 +6,13 @@
 #include "runtime/space/image.h"
 #include "runtime/trace/timeline.h"
 
-#include <stdlib.h>
-
-/* The device's receive stream. */
-struct weft_deliveries {
-    bool unmarked; /* something was given to it after its last mark */
-    bool busy;     /* the last mark has not been seen passed */
-    uint64_t mark; /* the last one */
-    struct weft_net_device device;
-};
-
-void weft_delivery_close(struct weft_job *job)
-{
-    free(job->proxy.deliveries);
-    job->proxy.deliveries = NULL;
-}
-
 /* ---- the stream ----------------------------------------------------------------------------- */
 
 static bool deliver(void *context, void *target, const void *source, size_t bytes)
 {
     struct weft_job *job = context;
 
-    job->proxy.deliveries->unmarked = true;
+    job->proxy.deliveries.unmarked = true;
     return job->device_ops->copy(job->device, WEFT_STREAM_RECEIVE, target, source, bytes) ==
            WEFT_OK;
 }
@@ -37,21 +21,19 @@ bool weft_delivery_settle(void *context)
 {
     struct weft_job *job = context;
 
-    if (job->proxy.deliveries == NULL)
+    if (job->ranks.image == NULL)
         return true;
     if (job->device_ops->wait(job->device, WEFT_STREAM_RECEIVE) != WEFT_OK)
         return false;
-    job->proxy.deliveries->unmarked = job->proxy.deliveries->busy = false;
+    job->proxy.deliveries.unmarked = job->proxy.deliveries.busy = false;
     return true;
 }
 
 bool weft_delivery_mark(void *context, uint64_t *mark)
 {
     struct weft_job *job = context;
-    struct weft_deliveries *deliveries = job->proxy.deliveries;
+    struct weft_deliveries *deliveries = &job->proxy.deliveries;
 
-    if (deliveries == NULL)
-        return true;
     if (deliveries->unmarked) {
         if (job->device_ops->mark(job->device, WEFT_STREAM_RECEIVE, &deliveries->mark) != WEFT_OK)
             return false;
@@ -65,9 +47,9 @@ bool weft_delivery_mark(void *context, uint64_t *mark)
 bool weft_delivery_reached(void *context, uint64_t mark, bool *there)
 {
     struct weft_job *job = context;
-    struct weft_deliveries *deliveries = job->proxy.deliveries;
+    struct weft_deliveries *deliveries = &job->proxy.deliveries;
 
-    *there = deliveries == NULL || !deliveries->busy;
+    *there = !deliveries->busy;
     if (*there)
         return true;
     if (job->device_ops->passed(job->device, WEFT_STREAM_RECEIVE, mark, there) != WEFT_OK)
@@ -83,16 +65,10 @@ bool weft_delivery_reached(void *context, uint64_t mark, bool *there)
  * One more of a counter, behind its data: of the host program, which looks at once, in the host's
  * memory; of a rank by the stream. False: the device failed.
  */
-static bool count(struct weft_job *job, uint32_t index, bool host,
-                  const struct weft_net_delivery *delivery)
+static bool count(struct weft_job *job, uint32_t index, bool host)
 {
-    struct weft_deliveries *deliveries = job->proxy.deliveries;
-
-    if (deliveries != NULL && delivery->bytes != 0 &&
-        !deliver(job, delivery->target, delivery->source, delivery->bytes))
-        return false;
-    if (deliveries != NULL && !host) {
-        deliveries->unmarked = true;
+    if (job->ranks.image != NULL && !host) {
+        job->proxy.deliveries.unmarked = true;
         weft_image_count(job, index);
         return true;
     }
@@ -116,39 +92,24 @@ static weft_status apply(void *context, const struct weft_net_delivery *delivery
         weft_trace_net(job, WEFT_NET_RECEIVE, delivery->process, delivery->notice, 0);
     if (what >= most)
         return WEFT_ERR_PROTOCOL;
-    if (barrier ? count(job, WEFT_BARRIER_AT + what, tag != 0, delivery)
-                : count(job, weft_count_index(what, tag), what == WEFT_HOST_SLOT, delivery))
+    if (barrier ? count(job, WEFT_BARRIER_AT + what, tag != 0)
+                : count(job, weft_count_index(what, tag), what == WEFT_HOST_SLOT))
         return WEFT_OK;
     weft_job_cannot(job, WEFT_ERR_DEVICE, "deliver what arrived");
     return WEFT_ERR_DEVICE;
 }
 
-weft_status weft_delivery_open(struct weft_job *job)
+void weft_delivery_open(struct weft_job *job)
 {
     weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_COUNT, apply, job);
     weft_notice_add(&job->proxy.kinds, WEFT_NOTICE_BARRIER, apply, job);
-    if (job->ranks.image == NULL)
-        return WEFT_OK;
-    job->proxy.deliveries = calloc(1, sizeof(*job->proxy.deliveries));
-    if (job->proxy.deliveries == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for what arrives");
-    return WEFT_OK;
-}
-
-const struct weft_net_device *weft_delivery_device(struct weft_job *job)
-{
-    struct weft_deliveries *deliveries = job->proxy.deliveries;
-
-    if (deliveries == NULL)
-        return NULL;
-    deliveries->device = (struct weft_net_device){.context = job,
-                                                  .deliver = deliver,
-                                                  .settle = weft_delivery_settle,
-                                                  .mark = weft_delivery_mark,
-                                                  .settled = weft_delivery_reached,
-                                                  .ops = job->device_ops,
-                                                  .device = job->device};
-    return &deliveries->device;
+    job->proxy.deliveries.device = (struct weft_net_device){.context = job,
+                                                            .deliver = deliver,
+                                                            .settle = weft_delivery_settle,
+                                                            .mark = weft_delivery_mark,
+                                                            .settled = weft_delivery_reached,
+                                                            .ops = job->device_ops,
+                                                            .device = job->device};
 }
 
 /* ---- what answers ask of the device ---------------------------------------------------------- */
@@ -171,12 +132,11 @@ bool weft_delivery_store(struct weft_job *job, uint32_t *word, uint32_t value)
         weft_store_release_u32(word, value, ORDER_answer_post);
         return true;
     }
-    job->proxy.deliveries->unmarked = true;
+    job->proxy.deliveries.unmarked = true;
     return job->device_ops->store(job->device, WEFT_STREAM_RECEIVE, word, value, 0) == WEFT_OK;
 }
 
 bool weft_delivery_count(struct weft_job *job, uint32_t slot, uint32_t tag)
 {
-    const struct weft_net_delivery nothing = {.notice = weft_notice(WEFT_NOTICE_COUNT, tag, slot)};
-    return count(job, weft_count_index(slot, tag), slot == WEFT_HOST_SLOT, &nothing);
+    return count(job, weft_count_index(slot, tag), slot == WEFT_HOST_SLOT);
 }

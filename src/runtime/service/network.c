@@ -78,7 +78,7 @@ static weft_status open_named(struct weft_job *job, const char *name)
                    .all_there = nobody_lost,
                    .all_stopped = all_stopped},
         .kinds = &job->proxy.kinds,
-        .device = weft_delivery_device(job),
+        .device = job->ranks.image != NULL ? &job->proxy.deliveries.device : NULL,
     };
 
     if (transport == NULL)

@@ -14,7 +14,6 @@
 
 struct weft_job;
 struct weft_stage;
-struct weft_deliveries;
 struct weft_softnic_work;
 
 /* Records of one size, which stay until the job ends; in front of each what the pool knows of it.
@@ -96,13 +95,17 @@ struct weft_own {
 /* What moves data for ranks that reach others through the host. */
 struct weft_proxy {
     struct weft_net *net;
-    bool net_reads_device;          /* some puts, if it is asked: net.h */
-    size_t net_rows_bytes;          /* the same */
-    bool net_same_host;             /* and this: same_host_only */
-    bool net_keeps_memory;          /* said within its dereg or close: memory has to stay */
-    struct weft_notice_kinds kinds; /* who applies which notices */
-    struct weft_deliveries
-        *deliveries;    /* delivery.c; NULL: what arrives is stored by the network */
+    bool net_reads_device;             /* some puts, if it is asked: net.h */
+    size_t net_rows_bytes;             /* the same */
+    bool net_same_host;                /* and this: same_host_only */
+    bool net_keeps_memory;             /* said within its dereg or close: memory has to stay */
+    struct weft_notice_kinds kinds;    /* who applies which notices */
+    struct weft_deliveries {           /* what the device's receive stream is given: delivery.c */
+        bool unmarked;                 /* something after its last mark */
+        bool busy;                     /* the last mark has not been seen passed */
+        uint64_t mark;                 /* the last one */
+        struct weft_net_device device; /* what the network asks of it */
+    } deliveries;
     uint32_t flush_all; /* the main thread waits until all is delivered: flush */
 
     struct weft_rank_proxy *of_ranks; /* by slot */
@@ -201,12 +204,8 @@ extern const struct weft_service weft_own_service;
  * time.
  */
 
-/* Before the network is opened: registers the notices COUNT and BARRIER, too. */
-weft_status weft_delivery_open(struct weft_job *job);
-void weft_delivery_close(struct weft_job *job);
-
-/* What the network asks of the device. NULL: nothing, the host stores to windows. */
-const struct weft_net_device *weft_delivery_device(struct weft_job *job);
+/* Before the network is opened: registers the notices COUNT and BARRIER. */
+void weft_delivery_open(struct weft_job *job);
 
 /*
  * For answers (ask.h). bool: false, the device failed. copy: for the rank in `slot`, or the host
