@@ -33,6 +33,7 @@ struct weft_transport_caps {
     bool place_is_key; /* place[0] is below 2^63 and all that a write needs: it names the region */
     bool writes_ordered; /* at least of two writes to one place the later one stays */
     size_t write_from;   /* the shortest put that is worth a write */
+    size_t write_most;   /* the longest that it takes */
     uint32_t immediate;  /* bits that go with a write: 32 at least; unordered, 7 or more */
 };
 

@@ -8,7 +8,14 @@
 #include <string.h>
 #include <time.h>
 
-enum { MOST = 3, ROOM_MOST = 2048, IN_FLIGHT = 100, STRANGERS = 7, WRITES_MOST = 32 };
+enum {
+    MOST = 3,
+    ROOM_MOST = 2048,
+    IN_FLIGHT = 100,
+    STRANGERS = 7,
+    WRITES_MOST = 32,
+    WRITE_MOST = 40000
+};
 
 struct faulty_net faulty_net;
 
@@ -84,6 +91,7 @@ static void caps(struct weft_transport *t, struct weft_transport_caps *caps)
                                      .acknowledges = faulty_net.acknowledges,
                                      .one_thread = faulty_net.one_thread,
                                      .write_from = 16,
+                                     .write_most = WRITE_MOST,
                                      .immediate = faulty_net.immediate};
     caps->writes = faulty_net.immediate != 0;
     weft_unlock(&lock);
@@ -177,6 +185,8 @@ static weft_status write_faulty(struct weft_transport *t, const struct weft_tran
     struct way *way = &t->others[write->process]->ways[t->open.process];
     weft_status status = WEFT_NET_FULL;
 
+    if (write->bytes > WRITE_MOST)
+        abort();
     weft_lock(&lock);
     if (way->count < IN_FLIGHT && draw(4) != 0) {
         struct flying *f = calloc(1, sizeof(*f));

@@ -94,7 +94,7 @@ weft_status weft_ofi_write(struct weft_transport *t, const struct weft_transport
     const uint64_t at = write->place[1] + write->offset;
     void *descriptor = write->mr != NULL ? fi_mr_desc(write->mr) : NULL;
 
-    if ((write->mr == NULL && t->can.local_mr) || write->bytes > t->info->ep_attr->max_msg_size)
+    if (write->mr == NULL && t->can.local_mr)
         return WEFT_NET_STAGE;
     struct weft_ofi_op *op = peer->lost == NULL ? weft_ofi_pop(&t->free[WEFT_OFI_WRITE]) : NULL;
     if (op == NULL)

@@ -73,7 +73,7 @@ static uint64_t place_of(const struct weft_net_put *put)
 static bool can_be_written(const struct weft_net *net, const struct weft_net_put *put)
 {
     return net->caps.writes && put->rows <= 1 && (place_of(put) | put->place[1]) != 0 &&
-           put->bytes >= net->caps.write_from &&
+           put->bytes >= net->caps.write_from && put->bytes <= net->caps.write_most &&
            put->bytes > sizeof(uint64_t); /* words stay undivided: the receiver stores them */
 }
 

@@ -7,10 +7,10 @@
  * the window, and one whose place belongs to memory that is registered no more, even if it has
  * given the same 32 bits to other memory since. What the device cannot write has no place.
  *
- * Sources that lie in registered memory are read where they are. Others are packed or, above
- * 64 KiB, registered while the write lasts. They are not kept registered longer: if the program
- * returns memory to the system and gets other pages at the same address, the device would
- * go on reading the old ones, and nothing tells us.
+ * Sources that lie in registered memory are read where they are; others are packed. They are not
+ * registered for it: to pin pages and let go of them takes about as long as to copy them. And kept
+ * registered the device would go on reading the old pages if the program returns memory to the
+ * system and gets others at the same address.
  */
 #ifndef WEFT_NET_VERBS_MEMORY_H
 #define WEFT_NET_VERBS_MEMORY_H

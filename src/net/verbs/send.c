@@ -21,8 +21,7 @@
 
 enum {
     EVERY = 4,
-    EVENTS = 3,       /* of a completion, at most: SENT, READ, LOST */
-    COPY_MOST = 65536 /* bytes of a source outside of registered memory that are copied */
+    EVENTS = 3 /* of a completion, at most: SENT, READ, LOST */
 };
 
 weft_status weft_verbs_queue_open(const struct weft_transport *t, uint32_t index, struct ibv_qp *qp,
@@ -49,8 +48,6 @@ void weft_verbs_queue_close(struct weft_verbs_queue *queue)
     if (queue == NULL)
         return;
     ibv_destroy_qp(queue->qp);
-    for (; queue->done != queue->made; queue->done++)
-        WEFT_VERBS_CLOSE(ibv_dereg_mr, queue->items[queue->done & queue->mask].mr);
     free(queue);
 }
 
@@ -149,28 +146,6 @@ weft_status weft_verbs_commit(struct weft_transport *t, int process, size_t byte
 
 /* ---- writes ---------------------------------------------------------------------------------- */
 
-/* Where the device reads the source. False: nowhere, or it is better copied. */
-static bool find_source(struct weft_transport *t, const struct weft_transport_write *write,
-                        struct ibv_sge *sge, struct ibv_mr **once)
-{
-    const struct weft_verbs_region *region = write->mr;
-
-    *once = NULL;
-    if (region != NULL) {
-        sge->addr = region->address + (uint64_t)((uintptr_t)write->source - region->base);
-        sge->lkey = region->mr->lkey;
-        return true;
-    }
-    if (write->bytes <= COPY_MOST)
-        return false;
-    *once = ibv_reg_mr(t->pd, (void *)(uintptr_t)write->source, write->bytes, 0);
-    if (*once == NULL)
-        return false;
-    sge->addr = (uintptr_t)write->source;
-    sge->lkey = (*once)->lkey;
-    return true;
-}
-
 /* DC: a target cannot tell who wrote; so a message says it, and brings the immediate. */
 static weft_status post_word(struct weft_transport *t, struct weft_verbs_queue *queue,
                              const struct weft_transport_write *write)
@@ -187,46 +162,35 @@ static weft_status post_word(struct weft_transport *t, struct weft_verbs_queue *
     return post(t, queue, &item, &wr);
 }
 
-/* A device has a longest message: all but the last part go without the immediate. */
 weft_status weft_verbs_write(struct weft_transport *t, const struct weft_transport_write *write)
 {
-    const size_t most = t->device.port_attr.max_msg_sz;
-    const size_t parts = (write->bytes + most - 1) / most;
-    struct ibv_sge sge = {0};
-    struct ibv_mr *once;
-    weft_status status = WEFT_OK;
+    const struct weft_verbs_region *region = write->mr;
+    const bool notifies = t->dc == NULL;
+    struct weft_verbs_queue *queue = find_queue(t, write->process, notifies ? 1 : 2);
 
-    if (parts >= t->sends)
-        return WEFT_NET_STAGE;
-    struct weft_verbs_queue *queue = find_queue(t, write->process, (uint32_t)parts + 1);
     if (queue == NULL)
         return WEFT_NET_FULL;
-    if (!find_source(t, write, &sge, &once))
+    if (region == NULL)
         return WEFT_NET_STAGE;
-    struct weft_verbs_item item = {.kind = WEFT_VERBS_PART,
-                                   .process = write->process,
-                                   .cookie = write->cookie,
-                                   .place = write->place[0],
-                                   .offset = write->offset,
-                                   .bytes = write->bytes};
-    struct ibv_send_wr wr = {.sg_list = &sge,
-                             .num_sge = 1,
-                             .imm_data = htonl((uint32_t)write->immediate),
-                             .wr.rdma.rkey = weft_verbs_place_rkey(write->place[0])};
-    const uint64_t remote = weft_verbs_place_base(write->place[0]) + write->offset;
-    for (size_t done = 0; done < write->bytes && status == WEFT_OK; done += sge.length) {
-        const size_t left = write->bytes - done;
-        const bool last = left <= most, notifies = last && t->dc == NULL;
-        sge.length = (uint32_t)(last ? left : most);
-        wr.opcode = notifies ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE;
-        wr.wr.rdma.remote_addr = remote + done;
-        wr.send_flags = 0;
-        item.kind = notifies ? WEFT_VERBS_WRITTEN : WEFT_VERBS_PART;
-        item.mr = last ? once : NULL;
-        status = post(t, queue, &item, &wr);
-        sge.addr += sge.length;
-    }
-    return status == WEFT_OK && t->dc != NULL ? post_word(t, queue, write) : status;
+    struct ibv_sge sge = {.addr = region->address + ((uintptr_t)write->source - region->base),
+                          .length = (uint32_t)write->bytes,
+                          .lkey = region->mr->lkey};
+    struct ibv_send_wr wr = {
+        .sg_list = &sge,
+        .num_sge = 1,
+        .opcode = notifies ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
+        .imm_data = htonl((uint32_t)write->immediate),
+        .wr.rdma = {.remote_addr = weft_verbs_place_base(write->place[0]) + write->offset,
+                    .rkey = weft_verbs_place_rkey(write->place[0])}};
+    const struct weft_verbs_item item = {.kind = notifies ? WEFT_VERBS_WRITTEN : WEFT_VERBS_PART,
+                                         .process = write->process,
+                                         .cookie = write->cookie,
+                                         .place = write->place[0],
+                                         .offset = write->offset,
+                                         .bytes = write->bytes};
+    const weft_status status = post(t, queue, &item, &wr);
+
+    return status == WEFT_OK && !notifies ? post_word(t, queue, write) : status;
 }
 
 /* ---- completions ----------------------------------------------------------------------------- */
@@ -239,7 +203,7 @@ static void tell(struct weft_transport *t, struct weft_verbs_queue *queue, uint3
     int count = *told;
 
     for (; queue->done != number; queue->done++) {
-        struct weft_verbs_item *item = &queue->items[queue->done & queue->mask];
+        const struct weft_verbs_item *item = &queue->items[queue->done & queue->mask];
         const bool packet = item->kind == WEFT_VERBS_PACKET;
         const bool more = packet && count > 0 && events[count - 1].kind == WEFT_EVENT_SENT &&
                           events[count - 1].process == item->process;
@@ -252,7 +216,6 @@ static void tell(struct weft_transport *t, struct weft_verbs_queue *queue, uint3
             events[count - 1].count++;
         if (item->slot != NULL)
             t->slots.free[t->slots.left++] = item->slot;
-        WEFT_VERBS_CLOSE(ibv_dereg_mr, item->mr);
     }
     *told = count;
 }

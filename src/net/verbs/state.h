@@ -29,7 +29,6 @@ struct weft_verbs_item {
     enum { WEFT_VERBS_PACKET, WEFT_VERBS_WRITTEN, WEFT_VERBS_PART } kind; /* part: tells nothing */
     int process;
     unsigned char *slot;           /* to be given back; NULL: none */
-    struct ibv_mr *mr;             /* registered for it, or NULL */
     uint64_t cookie;               /* of a write; */
     uint64_t place, offset, bytes; /* what is said if it fails */
 };

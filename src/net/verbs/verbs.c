@@ -194,6 +194,7 @@ static void verbs_caps(struct weft_transport *t, struct weft_transport_caps *cap
         .writes = true,
         .place_is_key = true,
         .write_from = WRITE_FROM,
+        .write_most = t->device.port_attr.max_msg_sz,
         .immediate = 32,
     };
 }
