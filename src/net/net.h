@@ -47,6 +47,8 @@ struct weft_net_events {
     /* The put's source may be reused; the put is visible at its target. */
     void (*sent)(void *context, void *cookie);
     void (*delivered)(void *context, void *cookie);
+    /* Receive side; NULL: nobody asks. All that a packet, or a write, brought was delivered. */
+    void (*arrived)(void *context);
     /*
      * From dereg and close (NULL: nobody asks): something outside this process's control may still
      * read and write memory after the call: the key's, or, from close, whatever the network was

@@ -129,12 +129,12 @@ static inline void weft_count_watch(const weft_self *self, int watchers)
     __atomic_fetch_add(&self->state->exposed->watchers, (uint32_t)watchers, __ATOMIC_RELAXED);
 }
 
-/* One more, from the receive thread of this process, the only writer of these words. */
+/* One more, from the receive thread of this process, the only writer of these words. It rings the
+ * bell afterwards. */
 static inline void weft_count_add_host(struct weft_exposed *exposed, uint32_t index)
 {
     uint32_t *word = &exposed->counters[index].host;
     weft_store_release_u32(word, weft_load_relaxed_u32(word) + 1, ORDER_count_store_host);
-    weft_bell_ring(&exposed->bell);
 }
 
 /* The sum as a plain look, for the host while nobody adds. */

@@ -156,6 +156,37 @@ static void part_turns(struct end *end)
     end_sources_free(end, sources);
 }
 
+/* What came in one packet is said to have arrived once, behind all of its notices. */
+static void part_together(struct end *end)
+{
+    enum { NOTICES = 60 };
+    const int to = (end->me + 1) % end->all->count,
+              from = (end->me + end->all->count - 1) % end->all->count;
+    const uint32_t before = end->brought;
+    struct weft_net_caps caps;
+    uint32_t brought;
+    int tried = 0;
+
+    weft_net_caps(end->net, &caps);
+    __atomic_store_n(&end->hold, 1, __ATOMIC_RELEASE);
+    end_meet(end);
+    for (; tried < NOTICES; tried++) { /* as many as go */
+        const struct weft_net_put put = {.process = to, .notice = notice_of((uint32_t)tried)};
+        if (end_try(end, &put, END_KEEP) != WEFT_OK)
+            break;
+    }
+    end_meet(end);
+    __atomic_store_n(&end->hold, 0, __ATOMIC_RELEASE);
+    for (; tried < NOTICES; tried++)
+        CHECK(end->all,
+              end_put(end, to, 0, NULL, 0, notice_of((uint32_t)tried), END_KEEP) == WEFT_OK);
+    check_notices(end, from, NOTICES);
+    end_settle(end);
+    brought = __atomic_load_n(&end->brought, __ATOMIC_ACQUIRE) - before;
+    CHECK(end->all, brought > 0 && brought <= NOTICES);
+    CHECK(end->all, caps.tells_when_asked || brought < NOTICES / 2); /* few packets were let go */
+}
+
 /* Data without a notice, nothing, then a notice without data: all that was put before is there. */
 static void part_apart(struct end *end)
 {
@@ -329,6 +360,7 @@ void suite(struct end *end, int unused)
     part_sizes(end);
     part_pressure(end);
     part_turns(end);
+    part_together(end);
     part_apart(end);
     part_rows(end);
     part_rewrites(end);

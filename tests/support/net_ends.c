@@ -43,6 +43,13 @@ static weft_status arrived(void *context, const struct weft_net_delivery *delive
     return WEFT_OK;
 }
 
+static void brought(void *context)
+{
+    struct end *end = context;
+
+    __atomic_add_fetch(&end->brought, 1, __ATOMIC_RELEASE);
+}
+
 static void sent(void *context, void *cookie)
 {
     struct end_put *put = cookie;
@@ -85,7 +92,7 @@ void end_open(struct end *end)
         .one_address_space = all->one_space,
         .one_host = true,
         .stage_bytes = all->stages ? END_STAGE : 0,
-        .events = {.context = end, .sent = sent, .delivered = delivered},
+        .events = {.context = end, .sent = sent, .delivered = delivered, .arrived = brought},
         .kinds = &end->kinds,
         .device = all->later ? &end->device : NULL,
     };

@@ -67,6 +67,7 @@ struct end {
     uint64_t sources_key;
     uint32_t notices[ENDS_MOST][END_PUTS]; /* by sender, in the order in which they arrived */
     uint32_t notice_count[ENDS_MOST];
+    uint32_t brought; /* how often something was said to have arrived */
     struct end_put puts[END_PUTS];
     int put_count;
     uint32_t told[ENDS_MOST]; /* notices sent, by target */

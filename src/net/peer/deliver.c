@@ -205,6 +205,8 @@ static weft_status delivered(struct weft_net *net, int process, uint64_t handle,
     net->taken[place].handle = handle;
     net->taken[place].written = written;
     net->peers[process].expected++;
+    if (net->open.events.arrived != NULL)
+        net->open.events.arrived(net->open.events.context);
     return net->later ? WEFT_OK : weft_peer_batch_end(net);
 }
 

@@ -75,7 +75,18 @@ static bool count(struct weft_job *job, uint32_t index, bool host)
     if (!weft_delivery_settle(job))
         return false;
     weft_count_add_host(job->space.state.exposed, index);
+    job->proxy.deliveries.counted = true;
     return true;
+}
+
+void weft_delivery_arrived(void *context)
+{
+    struct weft_job *job = context;
+
+    if (!job->proxy.deliveries.counted)
+        return;
+    job->proxy.deliveries.counted = false;
+    weft_bell_ring(&job->space.state.exposed->bell);
 }
 
 /* COUNT: of a slot's tag. BARRIER: of a word; its tag says whether it is the host programs'. */

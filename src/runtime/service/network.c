@@ -74,6 +74,7 @@ static weft_status open_named(struct weft_job *job, const char *name)
         .events = {.context = job,
                    .sent = weft_request_sent,
                    .delivered = weft_request_delivered,
+                   .arrived = weft_delivery_arrived,
                    .keeps_memory = network_keeps_memory,
                    .all_there = nobody_lost,
                    .all_stopped = all_stopped},

@@ -44,6 +44,7 @@ static bool own_round(struct weft_job *job)
         if (weft_notice_take(&job->proxy.kinds, &delivery) != WEFT_OK)
             return true; /* the device failed, and so has the job */
     }
+    weft_delivery_arrived(job);
     if (!weft_delivery_settle(job)) {
         weft_job_cannot(job, WEFT_ERR_DEVICE, "tell itself");
         return true;

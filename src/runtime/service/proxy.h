@@ -100,10 +100,11 @@ struct weft_proxy {
     bool net_same_host;                /* and this: same_host_only */
     bool net_keeps_memory;             /* said within its dereg or close: memory has to stay */
     struct weft_notice_kinds kinds;    /* who applies which notices */
-    struct weft_deliveries {           /* what the device's receive stream is given: delivery.c */
-        bool unmarked;                 /* something after its last mark */
+    struct weft_deliveries {           /* delivery.c */
+        bool unmarked;                 /* the device's stream has something behind its last mark */
         bool busy;                     /* the last mark has not been seen passed */
         uint64_t mark;                 /* the last one */
+        bool counted;                  /* in the host's memory, and nobody was woken for it yet */
         struct weft_net_device device; /* what the network asks of it */
     } deliveries;
     uint32_t flush_all; /* the main thread waits until all is delivered: flush */
@@ -217,7 +218,8 @@ bool weft_delivery_copy(struct weft_job *job, uint32_t slot, void *target, const
                         size_t bytes);
 bool weft_delivery_store(struct weft_job *job, uint32_t *word, uint32_t value);
 bool weft_delivery_count(struct weft_job *job, uint32_t slot, uint32_t tag);
-bool weft_delivery_settle(void *job); /* waits for all that has come so far */
+void weft_delivery_arrived(void *job); /* wakes who waits for what was counted, once for all */
+bool weft_delivery_settle(void *job);  /* waits for all that has come so far */
 bool weft_delivery_mark(void *job, uint64_t *mark);
 bool weft_delivery_reached(void *job, uint64_t mark, bool *there);
 
