@@ -127,12 +127,14 @@ struct weft_task_rank {
     unsigned char *scratch;
 } __attribute__((aligned(64)));
 
+struct weft_task_books {
+    uint64_t created, completed; /* tasks of this place, ever */
+};
+
 /* What other places write and read. The rest follows, by the functions below. Tasks that come while
  * a phase ends are in the books of the next one, so they do not keep it from ending. */
 struct weft_task_mail {
-    struct weft_task_books {
-        uint64_t created, completed; /* tasks of this place, ever */
-    } books[2];                      /* of phases in turns */
+    struct weft_task_books books[2]; /* of phases in turns */
     uint64_t finished;               /* by place 0: the phase that is over */
     uint64_t granted;                /* by the place that was asked: ask << 32 | tasks */
     uint64_t unused[2];
