@@ -21,19 +21,17 @@ enum { REFUSED = -4096 };                      /* it could not be: so much later
 
 /* ---- what is registered: with the lock ------------------------------------------------------- */
 
-/* The pages that have it. */
-static struct weft_keep_range pages_of(const void *memory, size_t bytes)
+static uintptr_t page_of(uintptr_t at)
 {
-    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)memory & ~(page - 1);
-
-    return (struct weft_keep_range){
-        .at = at, .bytes = ((uintptr_t)memory + bytes - at + page - 1) & ~(page - 1)};
+    return at & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
 }
 
-/* It is watched from now on, or no more. False: it cannot be. */
+/* Its pages are watched from now on, or no more. False: they cannot be. */
 static bool watches(const struct weft_keep *keep, const struct weft_keep_range *range, bool now)
 {
-    struct uffdio_register watched = {.range = {range->at, range->bytes},
+    const uintptr_t start = page_of(range->at);
+    const uintptr_t end = page_of(range->at + range->bytes + (uintptr_t)sysconf(_SC_PAGESIZE) - 1);
+    struct uffdio_register watched = {.range = {start, end - start},
                                       .mode = UFFDIO_REGISTER_MODE_WP}; /* of which none is */
 
     return ioctl(keep->events, now ? UFFDIO_REGISTER : UFFDIO_UNREGISTER, &watched) == 0;
@@ -80,72 +78,55 @@ static bool is_private(const struct weft_keep_range *range)
     return is;
 }
 
-static bool meet(const struct weft_keep_range *a, const struct weft_keep_range *b)
+/* Makes room for it: there are too many bytes, or it meets some. One that has grown displaces
+ * none but itself. */
+static void clear_for(struct weft_keep *keep, const struct weft_keep_range *range)
 {
-    return a->at < b->at + b->bytes && b->at < a->at + a->bytes;
-}
+    bool meets = false, displaces = range->bytes > keep->most - keep->bytes;
 
-/*
- * What is registered for it: its pages and, since no page can be of two registrations, all of those
- * that it meets, which end. Where that is too much, all end, and it alone is registered.
- */
-static struct weft_keep_range join(struct weft_keep *keep, const struct weft_keep_range *range)
-{
-    struct weft_keep_range whole = *range;
-    size_t ends = 0;
-
-    for (struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
-        if (r->pinned && meet(r, range)) {
-            const uintptr_t end = r->at + r->bytes, other = whole.at + whole.bytes;
-            whole.at = r->at < whole.at ? r->at : whole.at;
-            whole.bytes = (end > other ? end : other) - whole.at;
-            ends += r->bytes;
+    for (const struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
+        if (r->pinned && r->at < range->at + range->bytes && range->at < r->at + r->bytes) {
+            meets = true;
+            displaces |= r->at < range->at || r->at + r->bytes > range->at + range->bytes;
         }
-    if (whole.bytes > keep->most - (keep->bytes - ends)) {
+    if (displaces)
         make_room(keep);
-        return *range;
-    }
-    for (struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
-        if (r->pinned && meet(r, range)) {
-            watches(keep, r, false);
-            keep->unpin(keep->device, (void *)r->at);
-            keep->bytes -= r->bytes;
-            *r = (struct weft_keep_range){0};
-        }
-    return whole;
+    else if (meets)
+        drop_all(keep);
 }
 
 /* Watched before it is registered: what goes meanwhile is dropped when the lock is free. */
 static void pin(struct weft_keep *keep, struct weft_keep_range *range)
 {
     const struct weft_keep_range copy = {.at = range->at, .bytes = range->bytes, .uses = REFUSED};
-    const struct weft_keep_range whole = join(keep, &copy);
 
+    clear_for(keep, range);
     *range = copy;
-    if (!watches(keep, &whole, true))
+    if (!watches(keep, range, true))
         return;
-    const bool pinned = keep->pin(keep->device, (void *)whole.at, whole.bytes) == NULL;
-    if (pinned && is_private(&whole)) {
-        *range = whole;
+    const bool pinned = keep->pin(keep->device, (void *)range->at, range->bytes) == NULL;
+    if (pinned && is_private(range)) {
         range->pinned = true;
         keep->bytes += range->bytes;
         return;
     }
-    watches(keep, &whole, false);
+    watches(keep, range, false);
+    drop_all(keep); /* a page may be of two */
     if (pinned)
-        keep->unpin(keep->device, (void *)whole.at);
+        keep->unpin(keep->device, (void *)copy.at);
+    *range = copy;
 }
 
 /* The one that has it, registered, or one that counts its uses. */
-static struct weft_keep_range *find(struct weft_keep *keep, const struct weft_keep_range *pages)
+static struct weft_keep_range *find(struct weft_keep *keep, uintptr_t at, size_t bytes)
 {
     struct weft_keep_range *same = NULL, *other = NULL;
 
     for (uint32_t i = 0; i < WEFT_KEEP_RANGES; i++) {
         struct weft_keep_range *r = &keep->range[(keep->next + i) % WEFT_KEEP_RANGES];
-        if (r->pinned && pages->at >= r->at && pages->at + pages->bytes <= r->at + r->bytes)
+        if (r->pinned && at >= r->at && at - r->at <= r->bytes && bytes <= r->bytes - (at - r->at))
             return r;
-        if (r->at == pages->at && r->bytes == pages->bytes)
+        if (r->at == at && r->bytes == bytes)
             same = r;
         else if (!r->pinned && other == NULL)
             other = r;
@@ -157,7 +138,7 @@ static struct weft_keep_range *find(struct weft_keep *keep, const struct weft_ke
         other = keep->range;
     }
     keep->next = (uint32_t)(other - keep->range) + 1;
-    *other = *pages;
+    *other = (struct weft_keep_range){.at = at, .bytes = bytes};
     return other;
 }
 
@@ -234,7 +215,8 @@ static bool start(struct weft_keep *keep)
  */
 static bool is_there(const struct weft_keep *keep, const struct weft_keep_range *range)
 {
-    struct uffdio_writeprotect enable = {.range = {range->at, (uint64_t)sysconf(_SC_PAGESIZE)}};
+    struct uffdio_writeprotect enable = {
+        .range = {page_of(range->at), (uint64_t)sysconf(_SC_PAGESIZE)}};
 
     return ioctl(keep->events, UFFDIO_WRITEPROTECT, &enable) == 0;
 }
@@ -243,9 +225,7 @@ static bool is_there(const struct weft_keep *keep, const struct weft_keep_range 
 
 bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes, bool again)
 {
-    const struct weft_keep_range pages = pages_of(memory, bytes);
-
-    if (pages.bytes > keep->most)
+    if (bytes > keep->most)
         return false;
     weft_lock(&keep->lock);
     if (keep->state == WEFT_KEEP_NEW)
@@ -253,7 +233,7 @@ bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes, bo
     if (__atomic_load_n(&keep->late, __ATOMIC_ACQUIRE))
         drop_all(keep);
     if (keep->state == WEFT_KEEP_WATCHED && !keep->off) {
-        struct weft_keep_range *range = find(keep, &pages);
+        struct weft_keep_range *range = find(keep, (uintptr_t)memory, bytes);
         if (!range->pinned && (range->uses += !again) >= keep->need)
             pin(keep, range);
         if (range->pinned && !is_there(keep, range))

@@ -4,8 +4,7 @@
  * that unmaps, moves or empties memory which was registered until all registrations are dropped.
  * Any thread.
  *
- * Whole pages are registered, and ranges that share a page are one registration. What is registered
- * is used from the second time on; the first few times may be the only ones.
+ * What is registered is used from the second time on; the first few times may be the only ones.
  */
 #ifndef WEFT_DEVICE_KEEP_H
 #define WEFT_DEVICE_KEEP_H
@@ -34,8 +33,8 @@ struct weft_keep {
     uint32_t next;  /* range that is forgotten for another */
     struct weft_keep_range {
         uintptr_t at; /* 0: none */
-        size_t bytes; /* whole pages, of which none is in another that is registered */
-        int uses;     /* without being registered */
+        size_t bytes;
+        int uses; /* without being registered */
         bool pinned;
     } range[WEFT_KEEP_RANGES];
     int events, end; /* userfaultfd; eventfd, readable at the end */
