@@ -94,8 +94,7 @@ WEFT_API weft_status weft_open_threads(weft_job **job, int *argc, char **argv,
  * the job met or a call of this process returned, so that a program can return it. NULL from
  * weft_malloc is such an error. WEFT_ERR_SYSTEM also means that standard output refused what ranks
  * logged (a full disk; not a reader that has left). If job is NULL, because weft_open has failed
- * and said why, it returns ARGUMENT and prints nothing. To others, a process that ends without
- * weft_close is lost: it says so, and exits with WEFT_ERR_STATE if it would exit with 0.
+ * and said why, it returns ARGUMENT and prints nothing.
  */
 WEFT_API weft_status weft_close(weft_job *job);
 

@@ -209,32 +209,6 @@ static void fill_standard_streams(void)
         close(fd);
 }
 
-/* This process's job with others, between weft_open and weft_close. */
-static weft_job *unclosed;
-
-/* The others take it for lost: so it has not succeeded, whatever it says itself. */
-static void at_exit(int status, void *nothing)
-{
-    (void)nothing;
-    if (status != 0 || unclosed == NULL || unclosed->forks != weft_forks() ||
-        weft_job_status(unclosed) != WEFT_OK)
-        return;
-    exit((int)weft_err(WEFT_ERR_STATE, "process %d ends without weft_close",
-                       unclosed->numbers.process));
-}
-
-/* Processes that are threads of one (boot/local.h) return, and are named there. */
-static void note_unclosed(weft_job *job)
-{
-    static bool noted;
-
-    if (job->numbers.processes == 1 || weft_local_here())
-        return;
-    unclosed = job;
-    if (!noted)
-        noted = on_exit(at_exit, NULL) == 0;
-}
-
 weft_status weft_open(weft_job **job, int *argc, char **argv)
 {
     return weft_open_threads(job, argc, argv, WEFT_THREAD_SINGLE);
@@ -269,7 +243,6 @@ weft_status weft_open_threads(weft_job **job, int *argc, char **argv, weft_threa
         release(j, tell_why(j, status));
         return status;
     }
-    note_unclosed(j);
     *job = j;
     return WEFT_OK;
 }
@@ -280,8 +253,6 @@ weft_status weft_close(weft_job *job)
         return WEFT_ERR_ARGUMENT; /* weft_open has said why */
     if (weft_job_owned(job, "weft_close") != WEFT_OK)
         return WEFT_ERR_STATE;
-    if (unclosed == job)
-        unclosed = NULL;
     if (job->ranks.in_task) { /* its ranks may wait for this program: they must end first */
         weft_job_fail(job, WEFT_ERR_STATE,
                       "process %d: weft_close before weft_finish or weft_tasks_end of kernel %s",
