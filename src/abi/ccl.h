@@ -41,9 +41,7 @@ enum weft_ccl_what {
     WEFT_CCL_COMBINE
 };
 
-/* What all members must agree on, as a head carries it. count: below 2^50; of ALLTOALL_SIZES each
- * member has its own. */
-enum { WEFT_CCL_HEAD_CALL = (1 << 14) - 1 }; /* all but the count */
+/* What all members must agree on, as a head carries it. count: below 2^50. */
 WEFT_INLINE uint64_t weft_ccl_head(uint32_t what, uint32_t type, uint32_t operation, uint32_t root,
                                    uint64_t count)
 {

@@ -40,7 +40,7 @@ WEFT_INLINE const char *weft_ccl_wrong(uint32_t what, int32_t members, const voi
     if (type < 0 || operation < 0 || !weft_element_exists((uint32_t)type, (uint32_t)operation))
         return "there is no such type, or operation of it";
     if (root < 0 || root >= members)
-        return "the root or peer is no member";
+        return "the root is no member";
     if (count >> 46 != 0)
         return "there are too many elements";
     if (taken && count != 0 && (source == NULL || target == NULL))

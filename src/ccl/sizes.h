@@ -44,10 +44,8 @@ WEFT_INLINE bool weft_sizes_hear(const struct weft_column *c, const struct weft_
         weft_column_waited(c, rounds, m);
         weft_used_shared(line, sizeof(*line));
         if (weft_words_data(found) != sizes->to[m + 1] - sizes->to[m]) {
-            const uint64_t call = c->head & WEFT_CCL_HEAD_CALL;
-            weft_column_break(&c->trouble[m], &c->counters->broken, c->calls,
-                              call | (sizes->to[m + 1] - sizes->to[m]) << 14, WEFT_ERR_MISMATCH,
-                              call | weft_words_data(found) << 14);
+            weft_column_break(&c->trouble[m], &c->counters->broken, c->calls, c->head,
+                              WEFT_ERR_MISMATCH, c->head);
             return false;
         }
     }

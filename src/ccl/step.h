@@ -84,7 +84,7 @@ WEFT_INLINE struct weft_ring_line weft_words_poll_head(const struct weft_ring_li
 WEFT_INLINE bool weft_words_differ(uint64_t one, uint64_t other)
 {
     const bool sizes = (other & 15) == WEFT_CCL_ALLTOALL_SIZES;
-    return ((one ^ other) & (sizes ? (uint64_t)WEFT_CCL_HEAD_CALL : ~(uint64_t)0)) != 0;
+    return ((one ^ other) & (sizes ? (1 << 14) - 1 : ~(uint64_t)0)) != 0;
 }
 
 /* False: a member makes another call, or waiting is in vain. */
