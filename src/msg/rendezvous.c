@@ -2,7 +2,8 @@
  * msg/rendezvous.c - messages that stay with their sender until they are received: the receiver
  * reads them out of the sender's memory, or has them put into its buffer (far.c), or grants the
  * sender to copy them there or to send them in pieces. Between memory of a host and of a device who
- * has the host's copies them, or pieces go. Lock held.
+ * has the host's copies them, or pieces go. Between memory of hosts senders that wait copy some of
+ * them, of several that come at once. Lock held.
  */
 #include "msg/copy.h"
 
@@ -125,7 +126,6 @@ static bool shares(const struct weft_messages *m, const struct weft_transfer *tr
 void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer)
 {
     const bool offered = weft_memory_is_offer(transfer->offer);
-
     struct weft_msg_peer *const peer = &m->peers[transfer->peer];
 
     transfer->moved = 0;
@@ -326,14 +326,6 @@ bool weft_msg_take_put(struct weft_messages *m, int process, const struct weft_m
     return true;
 }
 
-/* All that was granted has come. */
-static void has_come(struct weft_messages *m, struct weft_transfer *transfer)
-{
-    if (transfer->into != 0 && !transfer->device)
-        m->peers[transfer->peer].copies--;
-    weft_msg_complete(m, transfer);
-}
-
 /* A receive that waits for what that process sends; NULL: it cannot be. */
 static struct weft_transfer *granted_to(struct weft_messages *m, int process, uint64_t number)
 {
@@ -350,7 +342,9 @@ bool weft_msg_take_copied(struct weft_messages *m, int process, const struct wef
 
     if (transfer == NULL || transfer->moved != 0 || transfer->into == 0)
         return false;
-    has_come(m, transfer);
+    if (!transfer->device) /* who sends pieces instead keeps it: it is asked less and less */
+        m->peers[process].copies--;
+    weft_msg_complete(m, transfer);
     return true;
 }
 
