@@ -50,8 +50,8 @@ struct weft_mail_text {
                            weft_memory_offer says it; 0: it cannot be read */
         struct {
             uint64_t grant; /* a request of the receiver's; */
-            uint64_t into;  /* its buffer, as weft_memory_offer says it, for a sender that maps it
-                               and answers COPIED; 0: none */
+            uint64_t into;  /* its buffer, for a sender that reaches it and answers COPIED: an
+                               address there, or device memory as above; 0: none */
         };
         uint32_t taken; /* units of payload */
         struct {
