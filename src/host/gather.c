@@ -59,6 +59,15 @@ static struct piece *agree(weft_job *job, enum weft_exchange_op op, const struct
     return pieces;
 }
 
+/* All have agreed: who cannot go on leaves messages behind, so the job fails. */
+static weft_status over(weft_job *job, enum weft_exchange_op op, weft_status status)
+{
+    if (status != WEFT_OK && !weft_job_is_failing(job))
+        weft_job_fail(job, status, "%s: process %d cannot send or receive its pieces",
+                      weft_exchange_name(op), job->numbers.process);
+    return status;
+}
+
 weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t bytes, void *receive)
 {
     const struct piece mine = {
@@ -68,11 +77,14 @@ weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t b
     weft_message_op op;
 
     WEFT_TRY(status);
-    WEFT_TRY(weft_host_send_begin(job, WEFT_COMM_PIECES, root, 0, send, bytes, &op));
+    status = weft_host_send_begin(job, WEFT_COMM_PIECES, root, 0, send, bytes, &op);
     for (int p = 0; job->numbers.process == root && p < job->numbers.processes; p++)
-        WEFT_TRY(weft_host_receive(job, WEFT_COMM_PIECES, p, 0, (char *)receive + pieces[p].offset,
-                                   pieces[p].bytes, NULL));
-    return weft_host_message_wait(job, &op, NULL);
+        if (status == WEFT_OK)
+            status = weft_host_receive(job, WEFT_COMM_PIECES, p, 0,
+                                       (char *)receive + pieces[p].offset, pieces[p].bytes, NULL);
+    if (status == WEFT_OK)
+        status = weft_host_message_wait(job, &op, NULL);
+    return over(job, WEFT_EXCHANGE_GATHER, status);
 }
 
 weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *receive,
@@ -85,9 +97,12 @@ weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *r
     weft_message_op op;
 
     WEFT_TRY(status);
-    WEFT_TRY(weft_host_receive_begin(job, WEFT_COMM_PIECES, root, 0, receive, bytes, &op));
+    status = weft_host_receive_begin(job, WEFT_COMM_PIECES, root, 0, receive, bytes, &op);
     for (int p = 0; job->numbers.process == root && p < job->numbers.processes; p++)
-        WEFT_TRY(weft_host_send(job, WEFT_COMM_PIECES, p, 0, (const char *)send + pieces[p].offset,
-                                pieces[p].bytes));
-    return weft_host_message_wait(job, &op, NULL);
+        if (status == WEFT_OK)
+            status = weft_host_send(job, WEFT_COMM_PIECES, p, 0,
+                                    (const char *)send + pieces[p].offset, pieces[p].bytes);
+    if (status == WEFT_OK)
+        status = weft_host_message_wait(job, &op, NULL);
+    return over(job, WEFT_EXCHANGE_SCATTER, status);
 }
