@@ -55,7 +55,7 @@ CUresult fake_context_reset(CUdevice device)
     fake_reset_streams(&fake.device[device]); /* also what never ends */
     fake_reset_arrays(&fake.device[device]);
     fake_reset_memory(&fake.device[device]);
-    fake_reset_kernels();
+    fake_reset_modules(&fake.device[device]);
     fake.device[device].error = CUDA_SUCCESS;
     fake.device[device].peers = 0;
     return fake_end(CUDA_SUCCESS);

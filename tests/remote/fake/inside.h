@@ -196,7 +196,7 @@ enum fake_memory fake_find(const void *address, size_t bytes);
 /* ---- memory.c */
 void fake_release(void *memory); /* of alloc, when its time has come */
 void fake_reset_memory(struct fake_device *device);
-void fake_reset_kernels(void);
+void fake_reset_modules(const struct fake_device *device);
 /* Memory of a module's global. */
 CUresult fake_alloc_global(struct fake_device *device, size_t bytes, void **memory);
 

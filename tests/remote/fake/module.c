@@ -217,10 +217,12 @@ CUresult fake_function_set(CUfunction handle, CUfunction_attribute attribute, in
     return CUDA_SUCCESS;
 }
 
-void fake_reset_kernels(void)
+void fake_reset_modules(const struct fake_device *device)
 {
     for (int i = 0; i < kernel_count; i++)
         kernels[i].shared = 0;
+    for (int i = 0; i < global_count; i++)
+        globals[i].memory[device->known.number] = NULL;
 }
 
 CUresult fake_function_set_cache(CUfunction handle, CUfunc_cache config)
