@@ -9,6 +9,7 @@
 #include "runtime/job/exchange.h"
 #include "runtime/job/module.h"
 
+#include <stdlib.h>
 #include <weft/weft.h>
 
 enum { PROCESSES = 2 };
@@ -100,6 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check(other, (uint64_t)job->config.counter_start);
     if (other->box != NULL)
         weft_share_unmap(other->box, &other->share, false);
+    free(other->far.shadow);
     job->messages->peers = own;
     return 0;
 }
