@@ -120,7 +120,10 @@ WEFT_API weft_status weft_task_create(weft_job *job, const weft_task_desc *desc,
                                       weft_task_id *task);
 /* Creates a task with priority 0, and waits for its end. */
 WEFT_API weft_status weft_task_run(weft_job *job, const weft_task_desc *desc);
-/* Blocks until the task has ended. *status (may be NULL) is DONE or CANCELLED. Errors: ARGUMENT. */
+/*
+ * Blocks until the task has ended. *status (may be NULL) is DONE or CANCELLED; if meanwhile another
+ * thread's weft_tasks_finish returned, which ends names, it may be DONE for both. Errors: ARGUMENT.
+ */
 WEFT_API weft_status weft_task_wait(weft_job *job, weft_task_id task, weft_task_status *status);
 /* The same without blocking: *status may be QUEUED. */
 WEFT_API weft_status weft_task_test(weft_job *job, weft_task_id task, weft_task_status *status);

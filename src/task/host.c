@@ -229,7 +229,7 @@ weft_status weft_tasks_finish(weft_job *job)
     WEFT_HOST_TRY(finish(job, self, host_name));
     const struct weft_tasks *const tasks = job->tasks;
     for (uint32_t i = 0; i < WEFT_TASK_STATES; i++) /* names of tasks of the phase: all are done */
-        if (tasks->books[i] != weft_task_books_after(tasks->phase))
+        if (tasks->books[i] == (weft_task_books_after(tasks->phase) ^ 1))
             weft_store_relaxed_u32(&tasks->place.host->state[i], tasks->generation[i] << 8);
     return weft_host_leave(job, WEFT_OK);
 }

@@ -59,6 +59,7 @@ static uint32_t take_name(struct weft_tasks *tasks)
             continue;
         *generation = *generation % (GENERATIONS - 1) + 1;
         weft_store_relaxed_u32(&host->state[number], *generation << 8 | WEFT_TASK_QUEUED);
+        tasks->books[number] = WEFT_TASK_BOOKS_NONE;
         tasks->next = number + 1;
         return number + 1;
     }
@@ -129,10 +130,12 @@ static weft_status find_state(weft_job *job, const char *call, weft_task_id task
 }
 
 /* What the word says; if the task has ended, its name is free. */
-static weft_task_status look_at_state(uint32_t *state)
+static weft_task_status look_at_state(uint32_t *state, weft_task_id task)
 {
     const uint32_t word = weft_load_acquire_u32(state, ORDER_task_take);
 
+    if (word >> 8 != task.generation || (word & 0xff) == WEFT_TASK_NONE)
+        return WEFT_TASK_DONE; /* another thread's weft_tasks_finish took the name meanwhile */
     if ((word & 0xff) != WEFT_TASK_QUEUED)
         weft_store_relaxed_u32(state, word & ~0xffu);
     return (weft_task_status)(word & 0xff);
@@ -141,7 +144,7 @@ static weft_task_status look_at_state(uint32_t *state)
 static void await(weft_self *self, uint32_t *state, weft_task_id task, weft_task_status *status)
 {
     weft_wait_until_u32(self, state, WEFT_NE, task.generation << 8 | WEFT_TASK_QUEUED);
-    const weft_task_status ended = look_at_state(state);
+    const weft_task_status ended = look_at_state(state, task);
     if (status != NULL)
         *status = ended;
 }
@@ -161,7 +164,7 @@ weft_status weft_task_test(weft_job *job, weft_task_id task, weft_task_status *s
     uint32_t *state;
     WEFT_HOST_TRY(weft_host_place(job, host_name, "status", status));
     WEFT_HOST_TRY(find_state(job, host_name, task, &state));
-    *status = look_at_state(state);
+    *status = look_at_state(state, task);
     if (*status == WEFT_TASK_QUEUED)
         weft_port_poll(&self->port); /* loops around it let ranks run */
     return weft_host_leave(job, WEFT_OK);

@@ -7,6 +7,8 @@
 #include "host/host.h"
 #include "task/place.h"
 
+enum { WEFT_TASK_BOOKS_NONE = 2 /* of a name whose task is not posted yet */ };
+
 struct weft_tasks {
     const weft_task_kernel *kernel;
     struct weft_task_place place; /* as it was copied to the device */

@@ -77,6 +77,26 @@ static void *flood(void *argument)
     return NULL;
 }
 
+/* One that takes long, for which it waits: the phase that ends meanwhile may end its name before.
+ */
+static void *wait_long(void *argument)
+{
+    struct maker *const m = argument;
+    struct args args = {.spins = 500};
+    weft_task_desc desc = {
+        .body = add_one_id, .arguments = &args, .arguments_bytes = sizeof(args), .priority = 1};
+
+    for (; !__atomic_load_n(&m->over, __ATOMIC_ACQUIRE); m->made++) {
+        weft_task_status status = WEFT_TASK_NONE;
+        weft_task_id task;
+        if (!TEST_EQ(m->env, weft_task_create(m->env->job, &desc, &task), WEFT_OK))
+            return NULL;
+        const weft_status waited = weft_task_wait(m->env->job, task, &status);
+        TEST_EQ(m->env, waited, status == WEFT_TASK_DONE ? WEFT_OK : WEFT_ERR_ARGUMENT);
+    }
+    return NULL;
+}
+
 /* Its name is none when its phase is over. */
 static void finishes(struct test_env *env)
 {
@@ -122,8 +142,12 @@ static int body(struct test_env *env)
             WEFT_OK);
     TEST_EQ(env, weft_tasks_begin(env->job, &tasks, &user, env->threads, env->ranks), WEFT_OK);
     TEST_EQ(env, pthread_create(&thread[1], NULL, flood, &maker[1]), 0);
+    TEST_EQ(env, pthread_create(&thread[0], NULL, wait_long, &maker[0]), 0);
     for (int i = 0; i < FINISHES; i++)
         finishes(env);
+    __atomic_store_n(&maker[0].over, true, __ATOMIC_RELEASE);
+    pthread_join(thread[0], NULL);
+    maker[0].over = false;
     TEST_EQ(env, pthread_create(&thread[0], NULL, make, &maker[0]), 0);
     for (int i = 0; i < ROUNDS; i++) {
         if (i == 3)
