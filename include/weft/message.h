@@ -23,9 +23,9 @@
  *
  * When a receive is complete, the calling thread sees the bytes, and all that the sender did before
  * it sent. Once the job has failed, every call returns the job's error and operations are over.
- * Another process's data may still arrive in a receive's buffer, by a network or, on one host, from
- * its sender: keep the buffer until weft_close has returned. weft_close does not wait for messages.
- * It reports those that were never received and operations that were never completed.
+ * Another process's data may still arrive in a receive's buffer: by a network until weft_close has
+ * returned, on one host from its sender until that has ended. weft_close does not wait for
+ * messages. It reports those that were never received and operations that were never completed.
  */
 #ifndef WEFT_MESSAGE_H
 #define WEFT_MESSAGE_H

@@ -59,12 +59,29 @@ static struct piece *agree(weft_job *job, enum weft_exchange_op op, const struct
     return pieces;
 }
 
-/* All have agreed: who cannot go on leaves messages behind, so the job fails. */
-static weft_status over(weft_job *job, enum weft_exchange_op op, weft_status status)
+/* Between the root, which has all pieces, and the others. All have agreed: who cannot go on leaves
+ * messages behind, so the job fails. */
+static weft_status move(weft_job *job, enum weft_exchange_op what, const struct piece *pieces,
+                        void *own, size_t bytes, char *all)
 {
+    const bool gathers = what == WEFT_EXCHANGE_GATHER;
+    const int root = pieces[0].root, me = job->numbers.process;
+    weft_message_op op;
+    weft_status status =
+        gathers ? weft_host_send_begin(job, WEFT_COMM_PIECES, root, 0, own, bytes, &op)
+                : weft_host_receive_begin(job, WEFT_COMM_PIECES, root, 0, own, bytes, &op);
+
+    for (int p = 0; me == root && p < job->numbers.processes && status == WEFT_OK; p++) {
+        char *const at = all + pieces[p].offset;
+        const size_t its = pieces[p].bytes;
+        status = gathers ? weft_host_receive(job, WEFT_COMM_PIECES, p, 0, at, its, NULL)
+                         : weft_host_send(job, WEFT_COMM_PIECES, p, 0, at, its);
+    }
+    if (status == WEFT_OK)
+        status = weft_host_message_wait(job, &op, NULL);
     if (status != WEFT_OK && !weft_job_is_failing(job))
         weft_job_fail(job, status, "%s: process %d cannot send or receive its pieces",
-                      weft_exchange_name(op), job->numbers.process);
+                      weft_exchange_name(what), me);
     return status;
 }
 
@@ -74,17 +91,9 @@ weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t b
         .bytes = bytes, .root = root, .own = send != NULL, .whole = receive != NULL};
     weft_status status;
     WEFT_FREED struct piece *pieces = agree(job, WEFT_EXCHANGE_GATHER, &mine, &status);
-    weft_message_op op;
 
     WEFT_TRY(status);
-    status = weft_host_send_begin(job, WEFT_COMM_PIECES, root, 0, send, bytes, &op);
-    for (int p = 0; job->numbers.process == root && p < job->numbers.processes; p++)
-        if (status == WEFT_OK)
-            status = weft_host_receive(job, WEFT_COMM_PIECES, p, 0,
-                                       (char *)receive + pieces[p].offset, pieces[p].bytes, NULL);
-    if (status == WEFT_OK)
-        status = weft_host_message_wait(job, &op, NULL);
-    return over(job, WEFT_EXCHANGE_GATHER, status);
+    return move(job, WEFT_EXCHANGE_GATHER, pieces, (void *)send, bytes, receive);
 }
 
 weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *receive,
@@ -94,15 +103,7 @@ weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *r
         .bytes = bytes, .root = root, .own = receive != NULL, .whole = send != NULL};
     weft_status status;
     WEFT_FREED struct piece *pieces = agree(job, WEFT_EXCHANGE_SCATTER, &mine, &status);
-    weft_message_op op;
 
     WEFT_TRY(status);
-    status = weft_host_receive_begin(job, WEFT_COMM_PIECES, root, 0, receive, bytes, &op);
-    for (int p = 0; job->numbers.process == root && p < job->numbers.processes; p++)
-        if (status == WEFT_OK)
-            status = weft_host_send(job, WEFT_COMM_PIECES, p, 0,
-                                    (const char *)send + pieces[p].offset, pieces[p].bytes);
-    if (status == WEFT_OK)
-        status = weft_host_message_wait(job, &op, NULL);
-    return over(job, WEFT_EXCHANGE_SCATTER, status);
+    return move(job, WEFT_EXCHANGE_SCATTER, pieces, receive, bytes, (void *)send);
 }

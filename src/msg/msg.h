@@ -81,8 +81,8 @@ struct weft_msg_peer {
     uint32_t took;  /* the same of what it has sent here */
     bool poor;      /* it was said that it keeps no more payload */
 
-    bool reads;      /* this process can read its memory, and write to it; */
-    int32_t pid;     /* for that */
+    bool reads;      /* this process can read its memory */
+    int32_t pid;     /* by which it is read and written */
     uint32_t copies; /* receives of this process that it was asked to copy into, and has not */
     STAILQ_HEAD(, weft_outgoing) outgoing;
 };

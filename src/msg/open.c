@@ -259,7 +259,7 @@ static void msg_leave(struct weft_job *job)
         weft_say(WEFT_SAY_INFO,
                  "messages: %llu went at once, %llu were offered, of which %llu were copied into a "
                  "device; of others' %llu were read where they lay, %llu were put into their "
-                 "buffers, %llu were sent, %llu of them copied by their senders",
+                 "buffers, %llu were sent, %llu of them asked to be copied by their senders",
                  m->eager, m->offers, m->copied, m->read, m->put, m->granted, m->shared);
     weft_msg_unlock(m);
 }

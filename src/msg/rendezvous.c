@@ -64,32 +64,30 @@ static void granted(struct weft_messages *m, struct weft_transfer *transfer)
     weft_msg_answer(m, transfer, WEFT_MAIL_GRANT);
 }
 
-/* The sender has ended, which the control channel will tell; or its memory cannot be read. */
+/* The other has ended, which the control channel will tell; or its memory cannot be reached. */
 static void cannot_read(struct weft_messages *m, struct weft_transfer *transfer, int error)
 {
-    struct weft_msg_peer *peer = &m->peers[transfer->peer];
-
     if (error == ESRCH || weft_job_is_failing(m->job))
         return;
-    if (error == EPERM || error == ENOSYS) {
-        weft_say(WEFT_SAY_INFO, "messages of process %d come in pieces: process_vm_%s: %s",
-                 transfer->peer, transfer->sends ? "writev" : "readv", strerror(error));
-        peer->reads = false;
-        if (!transfer->sends) {
-            granted(m, transfer);
-            return;
-        }
+    if (transfer->sends) { /* then its receiver stores them itself */
         transfer->moved = 0;
         transfer->state = WEFT_TRANSFER_PIECES;
         STAILQ_INSERT_TAIL(&m->moving, transfer, link);
         return;
     }
+    if (error == EPERM || error == ENOSYS) {
+        weft_say(WEFT_SAY_INFO, "messages of process %d come in pieces: process_vm_readv: %s",
+                 transfer->peer, strerror(error));
+        m->peers[transfer->peer].reads = false;
+        granted(m, transfer);
+        return;
+    }
     weft_job_fail(m->job, WEFT_ERR_ARGUMENT,
-                  "process %d cannot %s %zu bytes at 0x%llx of process %d, which has %s them: %s",
-                  m->job->numbers.process, transfer->sends ? "write" : "read",
-                  transfer->room - transfer->moved,
+                  "process %d cannot read %zu bytes at 0x%llx of process %d, which has sent them: "
+                  "%s",
+                  m->job->numbers.process, transfer->room - transfer->moved,
                   (unsigned long long)transfer->offer + transfer->moved, transfer->peer,
-                  transfer->sends ? "received" : "sent", strerror(error));
+                  strerror(error));
 }
 
 /* Some of it. True: it goes on; false: it is over, in whatever way. */
@@ -113,8 +111,10 @@ static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
     return got != 0;
 }
 
-/* Whether its sender had better copy it, which waits: this process has read others meanwhile, more
- * than it has asked that one to copy. */
+/*
+ * Whether its sender had better copy it, which waits: this process has read others in this round,
+ * more than it has asked that one to copy.
+ */
 static bool shares(const struct weft_messages *m, const struct weft_transfer *transfer)
 {
     const struct weft_msg_peer *const peer = &m->peers[transfer->peer];
