@@ -37,6 +37,14 @@ static bool watches(const struct weft_keep *keep, const struct weft_keep_range *
     return ioctl(keep->events, now ? UFFDIO_REGISTER : UFFDIO_UNREGISTER, &watched) == 0;
 }
 
+static void drop(struct weft_keep *keep, struct weft_keep_range *range)
+{
+    watches(keep, range, false);
+    keep->unpin(keep->device, (void *)range->at);
+    keep->bytes -= range->bytes;
+    *range = (struct weft_keep_range){0};
+}
+
 /* First nothing is watched: the driver may unmap memory. */
 static void drop_all(struct weft_keep *keep)
 {
@@ -78,21 +86,39 @@ static bool is_private(const struct weft_keep_range *range)
     return is;
 }
 
-/* Makes room for it: there are too many bytes, or it meets some. One that has grown displaces
- * none but itself. */
-static void clear_for(struct weft_keep *keep, const struct weft_keep_range *range)
+/* Whether one that is registered has a page of it: no page can be registered twice. */
+static bool meets(const struct weft_keep_range *registered, const struct weft_keep_range *range)
 {
-    bool meets = false, displaces = range->bytes > keep->most - keep->bytes;
+    return registered->pinned && page_of(registered->at) <= page_of(range->at + range->bytes - 1) &&
+           page_of(range->at) <= page_of(registered->at + registered->bytes - 1);
+}
+
+/*
+ * What to register for it: all those, too, that it meets, which are registered no more now. What
+ * lies between them is on a page that both have. Where there are too many bytes for that, it alone,
+ * and nothing else is.
+ */
+static struct weft_keep_range join(struct weft_keep *keep, const struct weft_keep_range *range)
+{
+    struct weft_keep_range all = *range;
+    uintptr_t end = range->at + range->bytes;
+    size_t others = keep->bytes;
 
     for (const struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
-        if (r->pinned && r->at < range->at + range->bytes && range->at < r->at + r->bytes) {
-            meets = true;
-            displaces |= r->at < range->at || r->at + r->bytes > range->at + range->bytes;
+        if (meets(r, range)) {
+            all.at = r->at < all.at ? r->at : all.at;
+            end = r->at + r->bytes > end ? r->at + r->bytes : end;
+            others -= r->bytes;
         }
-    if (displaces)
+    all.bytes = end - all.at;
+    if (all.bytes > keep->most - others) {
+        all = *range;
         make_room(keep);
-    else if (meets)
-        drop_all(keep);
+    }
+    for (struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
+        if (meets(r, range))
+            drop(keep, r);
+    return all;
 }
 
 /* Watched before it is registered: what goes meanwhile is dropped when the lock is free. */
@@ -100,20 +126,18 @@ static void pin(struct weft_keep *keep, struct weft_keep_range *range)
 {
     const struct weft_keep_range copy = {.at = range->at, .bytes = range->bytes, .uses = REFUSED};
 
-    clear_for(keep, range);
-    *range = copy;
-    if (!watches(keep, range, true))
-        return;
-    const bool pinned = keep->pin(keep->device, (void *)range->at, range->bytes) == NULL;
+    *range = join(keep, &copy);
+    const bool watched = watches(keep, range, true);
+    const bool pinned = watched && keep->pin(keep->device, (void *)range->at, range->bytes) == NULL;
     if (pinned && is_private(range)) {
         range->pinned = true;
         keep->bytes += range->bytes;
         return;
     }
-    watches(keep, range, false);
-    drop_all(keep); /* a page may be of two */
+    if (watched)
+        watches(keep, range, false);
     if (pinned)
-        keep->unpin(keep->device, (void *)copy.at);
+        keep->unpin(keep->device, (void *)range->at);
     *range = copy;
 }
 

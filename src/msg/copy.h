@@ -19,8 +19,8 @@ enum {
     WEFT_MSG_STAGE = 1 << 19
 };
 
-/* Most bytes that the service block copies: with more the copy engine is quicker (H100). */
-enum { WEFT_MSG_BLOCK = 1024 };
+/* Most bytes that the service block copies: with more the copy engine is quicker (H200). */
+enum { WEFT_MSG_BLOCK = 4096 };
 /* Least bytes of the program's memory that are worth being registered. Fewer go through the stage:
  * the block reaches no memory of the program's, and the copy engine is slow there. */
 enum { WEFT_MSG_HOLD = 32768 };

@@ -359,6 +359,31 @@ static void those_that_displace_each_other_become_rare(void **state)
     munmap(memory, 4 * BYTES);
 }
 
+/* A window of messages: each two have a page in common, which cannot be registered twice. */
+static void neighbours_are_one_registration(void **state)
+{
+    struct weft_keep keep;
+    enum { COUNT = 20, EACH = PAGE + 100, APART = EACH + 16 };
+    unsigned char *memory = map(COUNT * APART), *other = map(PAGE);
+
+    (void)state;
+    open_keep(&keep, 64 << 20);
+    register_it(&keep, other, PAGE);
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < COUNT; i++) {
+            const bool held = weft_keep_hold(&keep, memory + i * APART, EACH, false);
+            if (held)
+                weft_keep_release(&keep);
+            assert_int_equal(held, round != 0);
+        }
+    assert_int_equal(ever_pinned, 1 + COUNT);
+    assert_int_equal(pinned, 2); /* the other stayed */
+    weft_keep_close(&keep);
+    assert_int_equal(pinned, 0);
+    munmap(memory, COUNT * APART);
+    munmap(other, PAGE);
+}
+
 /* One that grows is registered as soon as any, and those beside it again. */
 static void growing_is_not_displacing(void **state)
 {
@@ -450,6 +475,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(from_the_second_use_on),
         cmocka_unit_test(those_that_displace_each_other_become_rare),
+        cmocka_unit_test(neighbours_are_one_registration),
         cmocka_unit_test(growing_is_not_displacing),
         cmocka_unit_test(shared_memory_is_not_registered),
         cmocka_unit_test(unmapping_waits_for_the_drop),

@@ -16,11 +16,11 @@
 #include <limits.h>
 #include <string.h>
 
-/* Ticks without an errand: some 20 us, and beside a kernel a second. */
-static const uint64_t LEASE = 40000, LONG_LEASE = 2000000000;
+/* Ticks without an errand: some 40 us, and beside a kernel a second. */
+static const uint64_t LEASE = 80000, LONG_LEASE = 2000000000;
 static const uint64_t START_NS = 2000000000; /* another process may have the GPU meanwhile */
-static const uint64_t SOON_NS = 100000;      /* errands so close to each other are worth a launch */
-static const uint64_t LATE_NS = 5000000000;  /* a wait so long is said */
+static const uint64_t SOON_NS = 40000; /* errands so close are worth a launch: the next finds it */
+static const uint64_t LATE_NS = 5000000000; /* a wait so long is said */
 
 /* The kernel's code. */
 WEFT_FATBIN(weft_block_image);
