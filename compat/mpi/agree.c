@@ -242,19 +242,13 @@ bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *er
 }
 
 /* By those of a group, which is taken; tag: the program's, or TAG_OF_ALL. */
-static int agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
-                 struct weftmpi_comm *comm, struct weftmpi_group *all, int context, int tag,
-                 int error, MPI_Comm *made)
+static void agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
+                  struct weftmpi_comm *comm, struct weftmpi_group *all, int context, int tag,
+                  int error, MPI_Comm *made)
 {
-    struct weftmpi_agreement *agreement =
-        made != NULL && all != NULL ? calloc(1, sizeof(*agreement)) : NULL;
+    struct weftmpi_agreement *agreement = weftmpi_room(NULL, sizeof(*agreement));
 
     weftmpi_request_open(request, WEFTMPI_AGREE, parent);
-    if (agreement == NULL) {
-        weftmpi_leave(comm);
-        weftmpi_leave(all);
-        return made == NULL ? weftmpi_no_place() : weftmpi_no_memory();
-    }
     *made = MPI_COMM_NULL;
     *agreement = (struct weftmpi_agreement){
         .parent = parent,
@@ -275,14 +269,13 @@ static int agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
     while (*last != NULL)
         last = &(*last)->next;
     __atomic_store_n(last, agreement, __ATOMIC_RELAXED);
-    return MPI_SUCCESS;
 }
 
-int weftmpi_agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
-                  struct weftmpi_comm *comm, int error, MPI_Comm *made)
+void weftmpi_agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
+                   struct weftmpi_comm *comm, int error, MPI_Comm *made)
 {
-    return agree(request, parent, comm, weftmpi_hold(parent->all), parent->number, TAG_OF_ALL,
-                 error, made);
+    agree(request, parent, comm, weftmpi_hold(parent->all), parent->number, TAG_OF_ALL, error,
+          made);
 }
 
 int weftmpi_comm_new(struct weftmpi_comm *parent, struct weftmpi_group *group,
@@ -292,12 +285,10 @@ int weftmpi_comm_new(struct weftmpi_comm *parent, struct weftmpi_group *group,
     struct weftmpi_request request = {0};
     struct weftmpi_comm *comm = NULL;
 
-    if (group != NULL) {
+    if (group != NULL)
         comm = weftmpi_comm_make(parent, group, remote, topology);
-        TRY(weftmpi_memory_in(comm));
-    }
-    const int error = weftmpi_agree(&request, parent, comm, MPI_SUCCESS, made);
-    return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
+    weftmpi_agree(&request, parent, comm, MPI_SUCCESS, made);
+    return weftmpi_request_wait(&request, MPI_SUCCESS, MPI_STATUS_IGNORE);
 }
 
 int weftmpi_comm_new_apart(struct weftmpi_comm *parent, struct weftmpi_group *group,
@@ -306,8 +297,7 @@ int weftmpi_comm_new_apart(struct weftmpi_comm *parent, struct weftmpi_group *gr
     struct weftmpi_request request = {0};
     struct weftmpi_comm *comm = weftmpi_comm_make(parent, group, remote, NULL);
 
-    TRY(weftmpi_memory_in(comm));
-    const int error = agree(&request, parent, comm, weftmpi_group_both(group, remote), context,
-                            tag & (TAG_OF_ALL - 1), MPI_SUCCESS, made);
-    return weftmpi_request_wait(&request, error, MPI_STATUS_IGNORE);
+    agree(&request, parent, comm, weftmpi_group_both(group, remote), context,
+          tag & (TAG_OF_ALL - 1), MPI_SUCCESS, made);
+    return weftmpi_request_wait(&request, MPI_SUCCESS, MPI_STATUS_IGNORE);
 }

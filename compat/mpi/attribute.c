@@ -40,7 +40,6 @@ static int keyval_make(enum weftmpi_kind kind, void (*copy)(void), void (*erase)
     TRY(weftmpi_is_open());
     TRY(weftmpi_place_in(keyval));
     struct key *key = weftmpi_make(WEFTMPI_KEYVAL, sizeof(*key));
-    TRY(weftmpi_memory_in(key));
     key->copy = (MPI_Comm_copy_attr_function *)copy;
     key->erase = (MPI_Comm_delete_attr_function *)erase;
     key->extra = extra;
@@ -75,16 +74,13 @@ static struct weftmpi_attribute **look(struct weftmpi_object *object, const stru
     return at;
 }
 
-/* Puts a value there. False: no memory. Locked. */
-static bool put(struct weftmpi_attribute **at, struct key *key, void *value)
+/* Puts a value there. Locked. */
+static void put(struct weftmpi_attribute **at, struct key *key, void *value)
 {
-    struct weftmpi_attribute *attribute = malloc(sizeof(*attribute));
+    struct weftmpi_attribute *attribute = weftmpi_room(NULL, sizeof(*attribute));
 
-    if (attribute == NULL)
-        return false;
     *attribute = (struct weftmpi_attribute){*at, weftmpi_hold(key), value};
     *at = attribute;
-    return true;
 }
 
 /* Locked. */
@@ -143,8 +139,8 @@ static int set(enum weftmpi_kind kind, struct weftmpi_object *object, int keyval
         return no_key(keyval);
     if (before != NULL)
         before->value = value;
-    else if (!put(&object->attributes, key, value))
-        return weftmpi_no_memory();
+    else
+        put(&object->attributes, key, value);
     return MPI_SUCCESS;
 }
 
@@ -213,10 +209,8 @@ int weftmpi_attributes_copy(struct weftmpi_object *from, struct weftmpi_attribut
 
     weftmpi_lock();
     for (const struct weftmpi_attribute *a = from->attributes; a != NULL; a = a->next) {
-        if (!put(at, a->key, a->value))
-            error = MPI_ERR_NO_MEM;
-        else
-            at = &(*at)->next;
+        put(at, a->key, a->value);
+        at = &(*at)->next;
     }
     weftmpi_unlock();
     for (at = to; *at != NULL;) {

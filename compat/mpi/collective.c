@@ -82,7 +82,6 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
     }
     row->at = (char *)side->base + type->true_lower;
     row->sizes = weftmpi_request_memory(request, 2 * n * sizeof(size_t));
-    TRY(weftmpi_memory_in(row->sizes));
     row->offsets = row->sizes + n;
     for (size_t i = 0; i < n; i++) {
         TRY(weftmpi_piece(side, (int)i, &piece));
@@ -95,14 +94,14 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
     if (type->dense)
         return MPI_SUCCESS;
     row->at = weftmpi_request_memory(request, all);
-    for (size_t i = 0; row->at != NULL && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         TRY(weftmpi_piece(side, (int)i, &piece));
         if (how != WEFTMPI_FILL)
             weftmpi_pack(type, piece.count, piece.user, row->at + row->offsets[i]);
-        else if (weftmpi_request_unpack(request, row->at + row->offsets[i], &piece) == NULL)
-            row->at = NULL;
+        else
+            weftmpi_request_unpack(request, row->at + row->offsets[i], &piece);
     }
-    return weftmpi_memory_in(row->at);
+    return MPI_SUCCESS;
 }
 
 /*
@@ -265,13 +264,11 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
     COMM_OF(comm, given->comm);
     TRY(weftmpi_comm_new(comm, comm->group, comm->remote, comm->topology, &own));
     struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
-    TRY(weftmpi_memory_in(request));
     request->persistent = true;
     weftmpi_request_open(request, WEFTMPI_COLLECTIVE, weftmpi_find(WEFTMPI_COMM, own));
     const size_t sends = pieces_of(given, comm, true), receives = pieces_of(given, comm, false);
     struct weftmpi_given *kept =
-        malloc(sizeof(*kept) + (sends + receives) * 3 * sizeof(MPI_Count)); /* of three arrays */
-    TRY(weftmpi_memory_in(kept));
+        weftmpi_room(NULL, sizeof(*kept) + (sends + receives) * 3 * sizeof(MPI_Count)); /* arrays */
     MPI_Count *at = (MPI_Count *)(kept + 1);
     *kept = *given;
     kept->comm = own;

@@ -56,8 +56,6 @@ struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
 {
     struct weftmpi_group *both = weftmpi_group_make(a->size + b->size, NULL);
 
-    if (both == NULL)
-        return NULL;
     memcpy(both->processes, a->processes, (size_t)a->size * sizeof(int));
     memcpy(both->processes + a->size, b->processes, (size_t)b->size * sizeof(int));
     return both;
@@ -76,8 +74,6 @@ struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_comm *parent, struct weftm
 {
     struct weftmpi_comm *comm = weftmpi_make(WEFTMPI_COMM, sizeof(*comm));
 
-    if (comm == NULL)
-        return NULL;
     comm->number = -1;
     comm->object.errhandler = weftmpi_errhandler_of(&parent->object);
     comm->group = weftmpi_hold(group);
@@ -92,8 +88,6 @@ bool weftmpi_comm_open(struct weftmpi_comm *comm, int number)
 
     comm->number = number;
     comm->all = weftmpi_group_both(comm->group, comm->remote);
-    if (comm->all == NULL)
-        return false;
     comm->size = group->size;
     comm->rank = weftmpi_group_own(group);
     comm->own = weftmpi_group_own(comm->all);
@@ -147,11 +141,11 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
 static int duplicate(struct weftmpi_request *request, MPI_Comm handle, const MPI_Info *info_handle,
                      MPI_Comm *copy)
 {
+    TRY(weftmpi_place_in(copy));
     COMM_OF(comm, handle);
     struct weftmpi_comm *made = weftmpi_comm_make(comm, comm->group, comm->remote, comm->topology);
     int error = MPI_SUCCESS;
 
-    TRY(weftmpi_memory_in(made));
     weftmpi_lock();
     if (info_handle == NULL)
         made->object.info = weftmpi_info_copy(comm->object.info);
@@ -160,7 +154,8 @@ static int duplicate(struct weftmpi_request *request, MPI_Comm handle, const MPI
         error = weftmpi_info_set(&made->object, false, *info_handle);
     if (error == MPI_SUCCESS)
         error = weftmpi_attributes_copy(&comm->object, &made->object.attributes);
-    return weftmpi_agree(request, comm, made, error, copy);
+    weftmpi_agree(request, comm, made, error, copy);
+    return MPI_SUCCESS;
 }
 
 BOTH(Comm_dup, Comm_idup, duplicate(begun, comm, NULL, copy), MPI_Comm comm, MPI_Comm *copy)
@@ -183,7 +178,7 @@ bool weftmpi_is_remote(const struct weftmpi_comm *comm, int member)
     return comm->remote != NULL && member >= comm->base && member < comm->base + comm->peers;
 }
 
-/* Those of a colour on one side, in order; NULL: no memory. Sorts the claims. */
+/* Those of a colour on one side, in order. Sorts the claims. */
 static struct weftmpi_group *gather_claims(const struct weftmpi_comm *comm, struct claim *claims,
                                            int color, bool remote)
 {
@@ -191,9 +186,8 @@ static struct weftmpi_group *gather_claims(const struct weftmpi_comm *comm, stru
     struct weftmpi_group *group = weftmpi_group_make(n, NULL);
 
     qsort(claims, (size_t)n, sizeof(*claims), by_key);
-    if (group != NULL)
-        group->size = 0;
-    for (int i = 0; group != NULL && i < n; i++)
+    group->size = 0;
+    for (int i = 0; i < n; i++)
         if (claims[i].color == color && weftmpi_is_remote(comm, claims[i].rank) == remote)
             group->processes[group->size++] = comm->all->processes[claims[i].rank];
     return group;
@@ -201,10 +195,9 @@ static struct weftmpi_group *gather_claims(const struct weftmpi_comm *comm, stru
 
 int weftmpi_allgather(struct weftmpi_comm *comm, const void *mine, size_t bytes, void *all)
 {
-    void *const memory = malloc((size_t)comm->all->size * bytes);
+    void *const memory = weftmpi_room(NULL, (size_t)comm->all->size * bytes);
 
     memcpy(all, &memory, sizeof(memory));
-    TRY(weftmpi_memory_in(memory));
     return weftmpi_failed(weft_team_allgather(comm->team, mine, bytes, memory, NULL));
 }
 
@@ -225,11 +218,8 @@ int weftmpi_split(struct weftmpi_comm *comm, int color, int key, struct weftmpi_
     if (color == MPI_UNDEFINED)
         return weftmpi_comm_new(comm, NULL, NULL, NULL, part);
     group = gather_claims(comm, all, color, false);
-    TRY(weftmpi_memory_in(group));
-    if (comm->remote != NULL) {
+    if (comm->remote != NULL)
         remote = gather_claims(comm, all, color, true);
-        TRY(weftmpi_memory_in(remote));
-    }
     const bool alone = remote != NULL && remote->size == 0; /* there is nobody over there */
     return weftmpi_comm_new(comm, alone ? NULL : group, remote, of, part);
 }

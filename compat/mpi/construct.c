@@ -13,7 +13,7 @@ static void add_run(struct weftmpi_type *type, struct weftmpi_run run)
 {
     struct weftmpi_run *last = type->runs_count == 0 ? NULL : &type->runs[type->runs_count - 1];
 
-    if (run.bytes == 0 || run.repeat == 0 || type->no_memory)
+    if (run.bytes == 0 || run.repeat == 0)
         return;
     if (run.repeat > 1 && run.stride == (MPI_Aint)run.bytes)
         run = (struct weftmpi_run){
@@ -34,11 +34,7 @@ static void add_run(struct weftmpi_type *type, struct weftmpi_run run)
     }
     if ((type->runs_count & (type->runs_count - 1)) == 0) { /* a power of two, or none */
         const size_t room = type->runs_count == 0 ? 1 : 2 * type->runs_count;
-        struct weftmpi_run *runs = realloc(type->runs, room * sizeof(*runs));
-        type->no_memory = runs == NULL;
-        if (runs == NULL)
-            return;
-        type->runs = runs;
+        type->runs = weftmpi_room(type->runs, room * sizeof(run));
     }
     type->runs[type->runs_count++] = run;
 }
@@ -59,8 +55,6 @@ struct weftmpi_type *weftmpi_type_make(void)
 {
     struct weftmpi_type *type = weftmpi_make(WEFTMPI_TYPE, sizeof(*type));
 
-    if (type == NULL)
-        return NULL;
     type->lower = type->true_lower = INTPTR_MAX;
     type->upper = type->true_upper = INTPTR_MIN;
     type->align = 1;
@@ -86,10 +80,7 @@ static void stretch(MPI_Aint *lower, MPI_Aint *upper, MPI_Aint from, MPI_Aint to
 void weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
                       MPI_Aint offset, MPI_Aint stride)
 {
-    if (type == NULL || count == 0)
-        return;
-    type->no_memory |= old == NULL || old->no_memory;
-    if (type->no_memory)
+    if (count == 0)
         return;
     const size_t before = type->elements;
     type->elements += count * old->elements;
@@ -128,8 +119,6 @@ void weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old,
 
 void weftmpi_type_bound(struct weftmpi_type *type, MPI_Aint lower, MPI_Aint upper)
 {
-    if (type == NULL)
-        return;
     type->bounded = true;
     type->lower = lower;
     type->upper = upper;
@@ -137,10 +126,6 @@ void weftmpi_type_bound(struct weftmpi_type *type, MPI_Aint lower, MPI_Aint uppe
 
 int weftmpi_type_give(struct weftmpi_type *type, MPI_Datatype *handle)
 {
-    if (type == NULL || type->no_memory) {
-        weftmpi_leave(type);
-        return weftmpi_no_memory();
-    }
     if (type->size == 0)
         type->true_lower = type->true_upper = 0;
     if (type->lower == INTPTR_MAX) /* there is nothing in it */

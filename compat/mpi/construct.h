@@ -4,7 +4,7 @@
 
 #include "internal.h"
 
-/* An empty one; NULL: no memory. */
+/* An empty one. */
 struct weftmpi_type *weftmpi_type_make(void);
 /*
  * Behind what is there, `count` elements of old, `stride` apart, the first at offset. Of no type
@@ -14,7 +14,7 @@ void weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old,
                       MPI_Aint offset, MPI_Aint stride);
 /* Its bounds are those of the program. */
 void weftmpi_type_bound(struct weftmpi_type *type, MPI_Aint lower, MPI_Aint upper);
-/* The type is complete, or there was no memory: *handle. Takes it. */
+/* The type is complete: *handle. Takes it. */
 int weftmpi_type_give(struct weftmpi_type *type, MPI_Datatype *handle);
 /* The datatype that one is made of, `count` times. */
 int weftmpi_type_old(MPI_Datatype handle, MPI_Count count, struct weftmpi_type **old);

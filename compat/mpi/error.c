@@ -35,6 +35,15 @@ struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object)
     return weftmpi_hold(object->errhandler);
 }
 
+void weftmpi_end_job(int error_class, const char *text)
+{
+    fprintf(stderr, "weft-mpi: [p%d] %s\n",
+            weftmpi.job == NULL ? 0 : weft_numbers_of(weftmpi.job)->process, text);
+    if (weftmpi.job != NULL)
+        weft_abort(weftmpi.job, text);
+    weftmpi_exit(error_class);
+}
+
 int weftmpi_fail(int error_class, const char *format, ...)
 {
     const char *const name = weftmpi_call.name;
@@ -51,13 +60,9 @@ int weftmpi_fail(int error_class, const char *format, ...)
     struct weftmpi_errhandler *handler = weftmpi_hold(object->errhandler);
     weftmpi_unlock();
     va_end(list);
-    if (handler == NULL || (handler->function == NULL && handler != &weftmpi_errhandlers[1])) {
-        fprintf(stderr, "weft-mpi: [p%d] %s\n",
-                weftmpi.job == NULL ? 0 : weft_numbers_of(weftmpi.job)->process, text);
-        if (weftmpi.job != NULL)
-            weft_abort(weftmpi.job, text);
-        weftmpi_exit(error_class);
-    } else if (handler->function != NULL) {
+    if (handler == NULL || (handler->function == NULL && handler != &weftmpi_errhandlers[1]))
+        weftmpi_end_job(error_class, text);
+    if (handler->function != NULL) {
         CALLS_BACK;
         MPI_Comm handle = object->handle;
         int code = error_class;
@@ -79,11 +84,6 @@ int weftmpi_failed_in(struct weftmpi_call call, weft_status status)
     CALLS_BACK;
     weftmpi_call = call;
     return weftmpi_failed(status);
-}
-
-int weftmpi_no_memory(void)
-{
-    return weftmpi_fail(MPI_ERR_NO_MEM, "no memory");
 }
 
 int weftmpi_no_place(void)
@@ -132,11 +132,9 @@ static int add(int error_class, int *code)
     TRY(weftmpi_place_in(code));
     LOCKED;
     const size_t count = (size_t)(weftmpi_last_code - MPI_ERR_LASTCODE);
-    struct added *more = realloc(added, (count + 1) * sizeof(*added));
-    TRY(weftmpi_memory_in(more));
-    added = more;
+    added = weftmpi_room(added, (count + 1) * sizeof(*added));
     *code = ++weftmpi_last_code;
-    more[count] = (struct added){.error_class = error_class != 0 ? error_class : *code};
+    added[count] = (struct added){.error_class = error_class != 0 ? error_class : *code};
     return MPI_SUCCESS;
 }
 
@@ -192,10 +190,8 @@ static int make(enum weftmpi_kind kind, void (*function)(void), MPI_Errhandler *
 {
     TRY(HOLDS(function != NULL, MPI_ERR_ARG, "no function"));
     struct weftmpi_errhandler *handler = weftmpi_make(WEFTMPI_ERRHANDLER, sizeof(*handler));
-    if (handler != NULL) {
-        handler->kind = kind;
-        handler->function = (MPI_Comm_errhandler_function *)function;
-    }
+    handler->kind = kind;
+    handler->function = (MPI_Comm_errhandler_function *)function;
     return weftmpi_give(handler, handle);
 }
 

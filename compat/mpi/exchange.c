@@ -33,7 +33,6 @@ int weftmpi_exchange(struct weftmpi_request *request, enum weft_team_kind kind,
     weft_piece *pieces =
         weftmpi_request_memory(request, ((size_t)to.count + (size_t)from.count) * sizeof(*pieces));
 
-    TRY(weftmpi_memory_in(pieces));
     TRY(pieces_of(request, in_place ? receive : send, to, in_place ? WEFTMPI_COPY : WEFTMPI_TAKE,
                   pieces, &sends));
     TRY(pieces_of(request, receive, from, WEFTMPI_FILL, pieces + sends, &receives));

@@ -87,8 +87,7 @@ static int external(const char *datarep, const void *user, MPI_Count count, MPI_
     TRY(HOLDS(*position >= 0 && *position <= bytes && all <= (size_t)(bytes - *position),
               MPI_ERR_TRUNCATE, "%zu bytes at %td of a buffer of %td", all, (ptrdiff_t)*position,
               (ptrdiff_t)bytes));
-    FREED char *native = malloc(e.bytes + 1);
-    TRY(weftmpi_memory_in(native));
+    FREED char *native = weftmpi_room(NULL, e.bytes);
     struct place at = {native, (char *)buffer + *position};
     if (packs)
         weftmpi_pack(e.type, e.count, user, native);

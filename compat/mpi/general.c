@@ -15,13 +15,8 @@ API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_func
     OPEN_IN;
     OUT(handle);
     TRY(HOLDS(query != NULL && release != NULL && cancel != NULL, MPI_ERR_ARG, "no function"));
-    struct general *general = malloc(sizeof(*general));
-    struct weftmpi_request *request =
-        general == NULL ? NULL : weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
-    if (request == NULL) {
-        free(general);
-        return weftmpi_no_memory();
-    }
+    struct general *general = weftmpi_room(NULL, sizeof(*general));
+    struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     *general =
         (struct general){.query = query, .release = release, .cancel = cancel, .extra = extra};
     weftmpi_request_open(request, WEFTMPI_GENERAL, &weftmpi_comms[0]);

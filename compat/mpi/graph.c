@@ -33,13 +33,12 @@ API(Graph_create,
     if (comm->rank < nodes) {
         const int first = first_edge(index, comm->rank), degree = index[comm->rank] - first;
         graph = weftmpi_topology_make(MPI_GRAPH, 0, degree, degree, nodes, index[nodes - 1]);
-        TRY(weftmpi_memory_in(graph));
         memcpy(graph->index, index, (size_t)nodes * sizeof(int));
         memcpy(graph->edges, edges, (size_t)index[nodes - 1] * sizeof(int));
         memcpy(graph->sources, edges + first, (size_t)degree * sizeof(int));
         memcpy(graph->targets, edges + first, (size_t)degree * sizeof(int));
     }
-    return weftmpi_topology_give(comm, nodes, graph, made);
+    return weftmpi_topology_give(comm, graph, made);
 }
 
 API(Graph_map, (MPI_Comm handle, int nodes, const int index[], const int edges[], int *rank))
@@ -117,11 +116,10 @@ API(Dist_graph_create_adjacent,
         TRY(weftmpi_check_rank(targets[i], comm->size));
     struct weftmpi_topology *made =
         weftmpi_topology_make(MPI_DIST_GRAPH, 0, indegree, outdegree, 0, 0);
-    TRY(weftmpi_memory_in(made));
     made->weighted = source_weights != MPI_UNWEIGHTED;
     copy_edges(indegree, sources, source_weights, made->sources, made->source_weights);
     copy_edges(outdegree, targets, target_weights, made->targets, made->target_weights);
-    return weftmpi_topology_give(comm, comm->size, made, graph);
+    return weftmpi_topology_give(comm, made, graph);
 }
 
 struct edge {
@@ -153,16 +151,14 @@ static int share_edges(struct weftmpi_comm *comm, const struct edge *mine, size_
                        struct edge **edges, size_t *all)
 {
     const size_t n = (size_t)comm->size, bytes = count * sizeof(*mine);
-    FREED size_t *sizes, *offsets = malloc(n * sizeof(*offsets));
+    FREED size_t *sizes, *offsets = weftmpi_room(NULL, n * sizeof(*offsets));
     size_t at = 0;
 
     TRY(weftmpi_allgather(comm, &bytes, sizeof(bytes), &sizes));
-    TRY(weftmpi_memory_in(offsets));
     for (size_t i = 0; i < n; at += sizes[i++])
         offsets[i] = at;
     *all = at / sizeof(*mine);
-    *edges = malloc(at + 1);
-    TRY(weftmpi_memory_in(*edges));
+    *edges = weftmpi_room(NULL, at);
     return weftmpi_failed(
         weft_team_allgather_sizes(comm->team, mine, *edges, sizes, offsets, NULL));
 }
@@ -178,8 +174,7 @@ static int list_edges(struct weftmpi_comm *comm, int n, const int sources[], con
         TRY(HOLDS(degrees[i] >= 0, MPI_ERR_ARG, "degree %d", degrees[i]));
         all += (size_t)degrees[i];
     }
-    *edges = malloc((all + 1) * sizeof(**edges));
-    TRY(weftmpi_memory_in(*edges));
+    *edges = weftmpi_room(NULL, all * sizeof(**edges));
     for (int i = 0; i < n; i++)
         for (int k = 0; k < degrees[i]; k++, at++) {
             (*edges)[at] =
@@ -207,10 +202,9 @@ API(Dist_graph_create,
     TRY(share_edges(comm, mine, count, &all, &all_count));
     struct weftmpi_topology *graph =
         weftmpi_topology_make(MPI_DIST_GRAPH, 0, (int)all_count, (int)all_count, 0, 0);
-    TRY(weftmpi_memory_in(graph));
     graph->weighted = weights != MPI_UNWEIGHTED;
     pick_edges(all, all_count, comm->rank, graph);
-    return weftmpi_topology_give(comm, comm->size, graph, made);
+    return weftmpi_topology_give(comm, graph, made);
 }
 
 API(Dist_graph_neighbors_count, (MPI_Comm handle, int *indegree, int *outdegree, int *weighted))

@@ -8,8 +8,6 @@ struct weftmpi_group *weftmpi_group_make(int size, const int processes[])
     struct weftmpi_group *group =
         weftmpi_make(WEFTMPI_GROUP, sizeof(*group) + (size_t)size * sizeof(group->processes[0]));
 
-    if (group == NULL)
-        return NULL;
     group->size = size;
     if (processes != NULL)
         memcpy(group->processes, processes, (size_t)size * sizeof(int));
@@ -61,12 +59,10 @@ static int choose(MPI_Group handle, int n, const int ranks[], int ranges[][3], b
                   MPI_Group *made)
 {
     GROUP_OF(group, handle);
-    FREED int *chosen = malloc(((size_t)group->size + 1) * sizeof(*chosen));
-    FREED unsigned char *named = calloc((size_t)group->size + 1, 1);
+    FREED int *chosen = weftmpi_room(NULL, (size_t)group->size * sizeof(*chosen));
+    FREED bool *named = weftmpi_zeros((size_t)group->size);
     int size = 0;
 
-    TRY(weftmpi_memory_in(named));
-    TRY(weftmpi_memory_in(chosen));
     TRY(HOLDS(n >= 0, MPI_ERR_ARG, "%d ranks", n));
     for (int i = 0; i < n; i++) {
         const int *range = ranges != NULL ? ranges[i] : (int[]){ranks[i], ranks[i], 1};
@@ -74,7 +70,8 @@ static int choose(MPI_Group handle, int n, const int ranks[], int ranges[][3], b
         TRY(HOLDS(step != 0, MPI_ERR_ARG, "range %d: %d to %d by 0", i, first, last));
         for (long r = first; step > 0 ? r <= last : r >= last; r += step) {
             TRY(weftmpi_check_rank((int)r, group->size));
-            TRY(HOLDS(named[r]++ == 0, MPI_ERR_RANK, "rank %ld is named twice", r));
+            TRY(HOLDS(!named[r], MPI_ERR_RANK, "rank %ld is named twice", r));
+            named[r] = true;
             if (!exclude)
                 chosen[size++] = group->processes[r];
         }
@@ -99,9 +96,8 @@ static int combine(MPI_Group handle_a, MPI_Group handle_b, bool with, bool all, 
 {
     GROUP_OF(a, handle_a);
     GROUP_OF(b, handle_b);
-    FREED int *chosen = malloc(((size_t)a->size + (size_t)b->size + 1) * sizeof(*chosen));
+    FREED int *chosen = weftmpi_room(NULL, ((size_t)a->size + (size_t)b->size) * sizeof(*chosen));
     int size = 0;
-    TRY(weftmpi_memory_in(chosen));
     for (int i = 0; i < a->size; i++)
         if (all || (weftmpi_group_rank(b, a->processes[i]) >= 0) == with)
             chosen[size++] = a->processes[i];

@@ -51,7 +51,6 @@ static struct weftmpi_slot *slot_at(uint32_t index)
     return &weftmpi_chunks[index / WEFTMPI_CHUNK][index % WEFTMPI_CHUNK];
 }
 
-/* A slot's index; 0: no memory. */
 static uint32_t take(void)
 {
     uint32_t index = free_slots;
@@ -60,10 +59,11 @@ static uint32_t take(void)
         free_slots = slot_at(index)->next;
         return index;
     }
+    if (slots / WEFTMPI_CHUNK >= WEFTMPI_CHUNKS)
+        weftmpi_end_job(MPI_ERR_OTHER, "more objects than handles");
     struct weftmpi_slot **const chunk = &weftmpi_chunks[slots / WEFTMPI_CHUNK];
-    if (slots / WEFTMPI_CHUNK >= WEFTMPI_CHUNKS ||
-        (*chunk == NULL && (*chunk = calloc(WEFTMPI_CHUNK, sizeof(**chunk))) == NULL))
-        return 0;
+    if (*chunk == NULL)
+        *chunk = weftmpi_zeros(WEFTMPI_CHUNK * sizeof(**chunk));
     return slots++;
 }
 
@@ -89,12 +89,8 @@ void weftmpi_unmake(void *made)
 
 static void *make_new(enum weftmpi_kind kind, size_t bytes)
 {
-    struct weftmpi_object *object = calloc(1, bytes);
-    const uint32_t index = object == NULL ? 0 : take();
-    if (index == 0) {
-        free(object);
-        return NULL;
-    }
+    struct weftmpi_object *object = weftmpi_zeros(bytes);
+    const uint32_t index = take();
     struct weftmpi_slot *slot = slot_at(index);
     slot->object = object;
     object->handle = (void *)((uintptr_t)slot->generation << 32 | index << 4 | kind);
@@ -117,10 +113,9 @@ void *weftmpi_make(enum weftmpi_kind kind, size_t bytes)
 
 int weftmpi_give(void *object, void *handle)
 {
-    if (object == NULL || handle == NULL) {
+    if (handle == NULL)
         weftmpi_leave(object);
-        return object == NULL ? weftmpi_no_memory() : weftmpi_place_in(handle);
-    }
+    TRY(weftmpi_place_in(handle));
     memcpy(handle, &((struct weftmpi_object *)object)->handle, sizeof(void *));
     return MPI_SUCCESS;
 }

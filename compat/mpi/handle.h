@@ -104,6 +104,16 @@ extern struct weftmpi_state {
     pthread_t main_thread;
 } weftmpi;
 
+/* ---- memory.c -------------------------------------------------------------------------------- */
+
+/*
+ * Memory of the library, zeros, or what was there before (NULL: nothing) with other room; free() is
+ * for it. Where there is none the job ends: the other members of a collective would wait for one
+ * that got none.
+ */
+void *weftmpi_zeros(size_t bytes);
+void *weftmpi_room(void *before, size_t bytes);
+
 /* ---- handle.c -------------------------------------------------------------------------------- */
 
 enum weftmpi_kind {
@@ -135,9 +145,9 @@ struct weftmpi_object {
     struct weftmpi_info *info;             /* of communicators and windows; NULL: no keys */
 };
 
-/* A new object, zero but for its handle and one reference; NULL: no memory. Any thread. */
+/* A new object, zero but for its handle and one reference. Any thread. */
 void *weftmpi_make(enum weftmpi_kind kind, size_t bytes);
-/* The handle of a new object, whose reference it takes; NULL: no memory. */
+/* The handle of a new object, whose reference it takes. */
 int weftmpi_give(void *object, void *handle);
 /* Its memory is free, or kept for the next request: it was let go, or nobody knows it yet. */
 void weftmpi_unmake(void *object);
@@ -279,6 +289,8 @@ static inline void weftmpi_call_again(const struct weftmpi_call *call)
  * Returns the class.
  */
 int weftmpi_fail(int error_class, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Says the text, and ends the job. */
+void weftmpi_end_job(int error_class, const char *text) __attribute__((noreturn));
 /* Ends this process, whose job has failed or was never opened. */
 void weftmpi_exit(int code) __attribute__((noreturn));
 /* The same for a status that a call of weft returned, which has said why. */
@@ -289,7 +301,6 @@ static inline int weftmpi_failed(weft_status status)
 }
 /* The same of a call that began the operation before. */
 int weftmpi_failed_in(struct weftmpi_call call, weft_status status);
-int weftmpi_no_memory(void);
 /* Returns the error of an expression, if it is one. */
 #define TRY(expression)                                                                            \
     do {                                                                                           \
@@ -302,10 +313,6 @@ int weftmpi_no_memory(void);
 
 /* `holds`, or it is an error of that class, with that text. */
 #define HOLDS(holds, ...) ((holds) ? MPI_SUCCESS : weftmpi_fail(__VA_ARGS__))
-static inline int weftmpi_memory_in(const void *memory)
-{
-    return memory != NULL ? MPI_SUCCESS : weftmpi_no_memory();
-}
 int weftmpi_check_rank(int rank, int size);
 int weftmpi_not_open(void);
 static inline int weftmpi_is_open(void)

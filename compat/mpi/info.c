@@ -33,13 +33,9 @@ struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info)
     struct weftmpi_info *copy = weftmpi_make(WEFTMPI_INFO, sizeof(*copy));
     const int count = info != NULL ? info->count : 0;
 
-    if (copy == NULL || count == 0)
+    if (count == 0)
         return copy;
-    copy->entries = malloc((size_t)count * sizeof(*copy->entries));
-    if (copy->entries == NULL) {
-        weftmpi_leave(copy);
-        return NULL;
-    }
+    copy->entries = weftmpi_room(NULL, (size_t)count * sizeof(*copy->entries));
     memcpy(copy->entries, info->entries, (size_t)count * sizeof(*copy->entries));
     copy->count = count;
     return copy;
@@ -58,10 +54,8 @@ static int set_key(struct weftmpi_info *info, const char *key, const char *value
               strlen(value)));
     struct weftmpi_entry *entry = look(info, key);
     if (entry == NULL) {
-        entry = realloc(info->entries, (size_t)(info->count + 1) * sizeof(*entry));
-        TRY(weftmpi_memory_in(entry));
-        info->entries = entry;
-        entry += info->count++;
+        info->entries = weftmpi_room(info->entries, (size_t)(info->count + 1) * sizeof(*entry));
+        entry = &info->entries[info->count++];
         strcpy(entry->key, key);
     }
     strcpy(entry->value, value);
@@ -147,8 +141,8 @@ int weftmpi_info_set(struct weftmpi_object *object, bool is_window, MPI_Info han
     const struct weftmpi_info *info = weftmpi_find(WEFTMPI_INFO, handle);
     if (info == NULL && handle != MPI_INFO_NULL)
         return weftmpi_no_object(WEFTMPI_INFO);
-    if (object->info == NULL && (object->info = weftmpi_info_copy(NULL)) == NULL)
-        return weftmpi_no_memory();
+    if (object->info == NULL)
+        object->info = weftmpi_info_copy(NULL);
     for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
         const char *const key = hints[i].key;
         const struct weftmpi_entry *given = info != NULL ? look(info, key) : NULL;

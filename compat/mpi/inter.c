@@ -19,10 +19,9 @@ static int learn(struct weftmpi_comm *comm, int leader, MPI_Comm peers_handle, i
 {
     const size_t most = (size_t)weft_numbers_of(weftmpi.job)->processes;
     const size_t bytes = sizeof(struct side) + most * sizeof(int);
-    FREED struct side *mine = calloc(2, bytes);
+    FREED struct side *mine = weftmpi_zeros(2 * bytes);
     struct side *const theirs = (struct side *)((char *)mine + bytes);
 
-    TRY(weftmpi_memory_in(mine));
     if (comm->rank == leader) {
         CALLS_BACK;
         mine->number = comm->number;
@@ -40,7 +39,7 @@ static int learn(struct weftmpi_comm *comm, int leader, MPI_Comm peers_handle, i
                   "process %d is in both groups", theirs->processes[i]));
     *number = theirs->number;
     *group = weftmpi_group_make(theirs->size, theirs->processes);
-    return weftmpi_memory_in(*group);
+    return MPI_SUCCESS;
 }
 
 API(Intercomm_create,
@@ -76,7 +75,6 @@ API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
         group = weftmpi_group_join(comm->group, comm->remote);
     else
         group = weftmpi_group_join(comm->remote, comm->group);
-    TRY(weftmpi_memory_in(group));
     return weftmpi_comm_new(comm, group, NULL, NULL, merged);
 }
 

@@ -82,7 +82,6 @@ struct weftmpi_type {
     bool bounded; /* a resized type is in it: lower and upper are those of such alone */
     bool dense;   /* elements in a row are one stretch of memory from true_lower on */
     bool committed, basic, unnamed;
-    bool no_memory; /* for all of it: it is being made, in vain */
     struct weftmpi_run *runs;
     size_t runs_count;
     size_t elements;                         /* of basic types, as Get_elements counts them */
@@ -237,7 +236,7 @@ void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *typ
 
 /* ---- group.c, attribute.c, topology.c, info.c ------------------------------------------------ */
 
-/* With these processes (NULL: none yet), one reference; NULL: no memory. */
+/* With these processes (NULL: none yet), one reference. */
 struct weftmpi_group *weftmpi_group_make(int size, const int processes[]);
 extern struct weftmpi_group weftmpi_groups[1]; /* the empty one */
 extern struct weftmpi_info weftmpi_infos[1];   /* MPI_INFO_ENV, which has no keys */
@@ -248,7 +247,7 @@ static inline int weftmpi_group_own(const struct weftmpi_group *group) /* this p
 {
     return weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
 }
-/* The keys of that object, or of none, in a new object: *copy; NULL: no memory. */
+/* The keys of that object, or of none, in a new object. */
 struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info);
 /* Those keys that its kind of object knows. */
 int weftmpi_info_set(struct weftmpi_object *object, bool is_window, MPI_Info handle);
@@ -258,18 +257,18 @@ int weftmpi_attributes_copy(struct weftmpi_object *from, struct weftmpi_attribut
 
 /*
  * A communicator of that group, or between it and a remote one, with a topology or NULL, and the
- * error handler of its parent. It is not open yet. NULL: no memory.
+ * error handler of its parent. It is not open yet.
  */
 struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_comm *parent, struct weftmpi_group *group,
                                        struct weftmpi_group *remote,
                                        struct weftmpi_topology *topology);
-/* It has messages from now on, in the groups of that number. False: no memory. */
+/* It has messages from now on, in the groups of that number. False: weft has said why not. */
 bool weftmpi_comm_open(struct weftmpi_comm *comm, int number);
 void weftmpi_comm_end(void *comm);
-/* The members of one behind those of the other; NULL: no memory. */
+/* The members of one behind those of the other. */
 struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
                                          const struct weftmpi_group *b);
-/* Both groups, in an order that both know; b NULL: a. NULL: no memory. */
+/* Both groups, in an order that both know; b NULL: a. */
 struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi_group *b);
 /* Whether a member of its messages is in the remote group. */
 bool weftmpi_is_remote(const struct weftmpi_comm *comm, int member);
@@ -281,8 +280,8 @@ int weftmpi_allgather(struct weftmpi_comm *comm, const void *mine, size_t bytes,
  * get it at *made when the request is complete; others (comm NULL) MPI_COMM_NULL. Takes it. error:
  * of this process, which has failed, but takes part.
  */
-int weftmpi_agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
-                  struct weftmpi_comm *comm, int error, MPI_Comm *made);
+void weftmpi_agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
+                   struct weftmpi_comm *comm, int error, MPI_Comm *made);
 /* Makes one, as weftmpi_comm_make does (group NULL: this process gets none), and waits for that. */
 int weftmpi_comm_new(struct weftmpi_comm *parent, struct weftmpi_group *group,
                      struct weftmpi_group *remote, struct weftmpi_topology *topology,

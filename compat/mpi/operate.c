@@ -135,11 +135,9 @@ static int make(void (*function)(void), bool large, bool commutes, MPI_Op *handl
     TRY(weftmpi_is_open());
     TRY(HOLDS(function != NULL, MPI_ERR_ARG, "no function"));
     struct weftmpi_op *op = weftmpi_make(WEFTMPI_OP, sizeof(*op));
-    if (op != NULL) {
-        op->function = function;
-        op->large = large;
-        op->commutes = commutes;
-    }
+    op->function = function;
+    op->large = large;
+    op->commutes = commutes;
     return weftmpi_give(op, handle);
 }
 

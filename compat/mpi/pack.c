@@ -96,10 +96,9 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
     if (type->dense && how != WEFTMPI_COPY)
         return MPI_SUCCESS;
     *row = weftmpi_request_memory(request, elements->bytes);
-    if (*row == NULL ||
-        (how == WEFTMPI_FILL && weftmpi_request_unpack(request, *row, elements) == NULL))
-        return weftmpi_no_memory();
-    if (how != WEFTMPI_FILL)
+    if (how == WEFTMPI_FILL)
+        weftmpi_request_unpack(request, *row, elements);
+    else
         weftmpi_pack(type, elements->count, elements->user, *row);
     return MPI_SUCCESS;
 }

@@ -57,14 +57,9 @@ static __attribute__((noinline)) int send_buffered(struct weftmpi_request *reque
               "%zu bytes do not fit the attached buffer: %zu of %zu used", whole, attached_used,
               attached_bytes));
     struct weftmpi_request *send = weftmpi_make(WEFTMPI_REQUEST, sizeof(*send));
-    TRY(weftmpi_memory_in(send));
     weftmpi_request_open(send, WEFTMPI_SEND, request->comm);
     send->elements.bytes = bytes;
     void *copy = weftmpi_request_memory(send, bytes);
-    if (copy == NULL) {
-        weftmpi_unmake(send);
-        return weftmpi_no_memory();
-    }
     if (bytes != 0)
         memcpy(copy, row, bytes);
     const weft_status status = weft_host_send_begin(weftmpi.job, request->comm->messages,
@@ -198,7 +193,6 @@ static int start_request(enum weftmpi_way way, TO(MPI_Count), MPI_Request *handl
 {
     struct weftmpi_request *const request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
 
-    TRY(weftmpi_memory_in(request));
     TRY(open(request, way, GIVEN));
     return weftmpi_request_keep(request, weftmpi_point_begin(request), handle);
 }
@@ -221,10 +215,6 @@ static inline __attribute__((always_inline)) int start(enum weftmpi_way way, TO(
         return MPI_SUCCESS;
     }
     struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
-    if (request == NULL) {
-        weft_host_message_wait(weftmpi.job, &op, NULL);
-        return weftmpi_no_memory();
-    }
     request->way = way;
     request->plain = request->active = true;
     request->comm = weftmpi_hold(in);

@@ -62,7 +62,6 @@ static int matched_probe(int from, int tag, MPI_Comm comm, int *there, MPI_Messa
     struct matched *matched = weftmpi_make(WEFTMPI_MESSAGE, sizeof(*matched));
 
     *handle = from == MPI_PROC_NULL ? MPI_MESSAGE_NO_PROC : MPI_MESSAGE_NULL;
-    TRY(weftmpi_memory_in(matched));
     const int error = probe(from, tag, comm, there, matched, status);
     if (error != MPI_SUCCESS || (there != NULL && !*there) || from == MPI_PROC_NULL)
         weftmpi_leave(matched);

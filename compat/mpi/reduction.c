@@ -56,12 +56,8 @@ static int elements_at(struct weftmpi_request *request, const void *user, size_t
         return MPI_SUCCESS;
     TRY(weftmpi_row(request, &elements, WEFTMPI_COPY, &packed));
     *at = weftmpi_request_memory(request, bytes);
-    struct weftmpi_unpack *unpack =
-        how == WEFTMPI_FILL ? weftmpi_request_unpack(request, *at, &elements) : NULL;
-    if (*at == NULL || (how == WEFTMPI_FILL && unpack == NULL))
-        return weftmpi_no_memory();
-    if (unpack != NULL)
-        unpack->packed = packed;
+    if (how == WEFTMPI_FILL)
+        weftmpi_request_unpack(request, *at, &elements)->packed = packed;
     memset(*at, 0, bytes);
     weftmpi_unpack(type, elements.bytes, packed, (char *)*at - type->true_lower);
     return MPI_SUCCESS;
@@ -108,7 +104,6 @@ static int counts_of(struct weftmpi_request *request, const struct weftmpi_given
     const int n = request->comm->size;
 
     *each = weftmpi_request_memory(request, (size_t)n * sizeof(**each));
-    TRY(weftmpi_memory_in(*each));
     *all = 0;
     for (int i = 0; i < n; i++) {
         const MPI_Count count = weftmpi_count_of(&given->receive, i);
@@ -169,8 +164,6 @@ int weftmpi_reduce_between(struct weftmpi_request *request, const struct weftmpi
     const size_t bytes = all * combination.bytes;
     weft_piece *pieces = weftmpi_request_memory(request, (sends + receives) * sizeof(*pieces));
     struct fold *f = weftmpi_request_memory(request, sizeof(*f) + receives * bytes);
-    if (pieces == NULL || f == NULL)
-        return weftmpi_no_memory();
     *f = (struct fold){
         .combination = combination, .n = receives, .row_bytes = bytes, .skip = skip, .take = take};
     void *row = NULL;

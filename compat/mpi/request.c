@@ -26,10 +26,8 @@ struct weftmpi_request *weftmpi_request_clear(struct weftmpi_request *request)
 
 void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes)
 {
-    struct weftmpi_memory *memory = malloc(sizeof(*memory) + bytes);
+    struct weftmpi_memory *memory = weftmpi_room(NULL, sizeof(*memory) + bytes);
 
-    if (memory == NULL)
-        return NULL;
     memory->next = request->memory;
     request->memory = memory;
     return memory->bytes;
@@ -40,8 +38,6 @@ struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, c
 {
     struct weftmpi_unpack *unpack = weftmpi_request_memory(request, sizeof(*unpack));
 
-    if (unpack == NULL)
-        return NULL;
     weftmpi_hold(into->type);
     *unpack = (struct weftmpi_unpack){.next = request->unpacks, .from = from, .into = *into};
     request->unpacks = unpack;

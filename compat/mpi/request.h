@@ -130,9 +130,7 @@ struct weftmpi_request *weftmpi_request_clear(struct weftmpi_request *request);
 /* One with a handle, all zero else, for a call whose `place` a handle will be put: declares it. */
 #define MAKE(name, place)                                                                          \
     OUT(place);                                                                                    \
-    struct weftmpi_request *const name = weftmpi_make(WEFTMPI_REQUEST, sizeof(*(name)));           \
-    if ((name) == NULL)                                                                            \
-    return weftmpi_no_memory()
+    struct weftmpi_request *const name = weftmpi_make(WEFTMPI_REQUEST, sizeof(*(name)))
 /* It is begun by that call. */
 static inline void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way,
                                         struct weftmpi_comm *comm)
@@ -143,12 +141,9 @@ static inline void weftmpi_request_open(struct weftmpi_request *request, enum we
     request->active = true;
     weftmpi_set_status(&request->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
 }
-/* Memory that lives until it is complete; NULL: none. */
+/* Memory that lives until it is complete. */
 void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes);
-/*
- * The bytes at `from`, or elements with gaps, are put into the elements when it completes. NULL: no
- * memory.
- */
+/* The bytes at `from`, or elements with gaps, are put into the elements when it completes. */
 struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, const void *from,
                                               const struct weftmpi_elements *into);
 /*

@@ -27,7 +27,6 @@ static int learn_regions(struct weftmpi_request *request, struct weftmpi_reach *
     const size_t some = offsetof(struct weftmpi_table, regions[SOME]);
     struct weftmpi_table *table = weftmpi_request_memory(request, sizeof(*table));
 
-    TRY(weftmpi_memory_in(table));
     reach->table = table;
     weft_status status = weft_host_get(weftmpi.job, win, 0, 0, table, some);
     TRY(HOLDS(status != WEFT_OK || table->used <= WEFTMPI_REGIONS, MPI_ERR_RMA_RANGE,

@@ -46,16 +46,16 @@ static void refuse_launcher(void)
     }
 }
 
-/* MPI_COMM_WORLD or MPI_COMM_SELF, of so many processes. False: no memory. */
+/* MPI_COMM_WORLD or MPI_COMM_SELF, of so many processes. False: weft has said why not. */
 static bool open_comm(int number, int first, int size)
 {
     struct weftmpi_comm *comm = &weftmpi_comms[number];
 
     comm->group = weftmpi_group_make(size, NULL);
-    for (int i = 0; comm->group != NULL && i < size; i++)
+    for (int i = 0; i < size; i++)
         comm->group->processes[i] = first + i;
     comm->object.references = 1;
-    return comm->group != NULL && weftmpi_comm_open(comm, number) &&
+    return weftmpi_comm_open(comm, number) &&
            (number != 0 || weftmpi_channel_open(comm->group) == WEFT_OK);
 }
 
@@ -78,7 +78,7 @@ static int init(int *argc, char ***argv, int level)
         weftmpi_exit(MPI_ERR_OTHER);
     const weft_numbers *numbers = weft_numbers_of(weftmpi.job);
     if (!open_comm(0, 0, numbers->processes) || !open_comm(1, numbers->process, 1))
-        return weftmpi_no_memory();
+        weftmpi_exit(MPI_ERR_OTHER);
     __atomic_store_n(&weftmpi.begun, true, __ATOMIC_RELEASE);
     return MPI_SUCCESS;
 }

@@ -169,8 +169,7 @@ static int ranks_of(struct weftmpi_win *win, MPI_Group handle, int **ranks, int 
     OBJECT_IN(group, group, WEFTMPI_GROUP, handle);
 
     *count = group->size;
-    *ranks = malloc(((size_t)group->size + 1) * sizeof(**ranks));
-    TRY(weftmpi_memory_in(*ranks));
+    *ranks = weftmpi_room(NULL, (size_t)group->size * sizeof(**ranks));
     for (int i = 0; i < group->size; i++) {
         (*ranks)[i] = weftmpi_group_rank(win->comm->group, group->processes[i]);
         TRY(HOLDS((*ranks)[i] >= 0, MPI_ERR_GROUP, "member %d is not in the window", i));
@@ -184,7 +183,6 @@ static int send_empty(struct weftmpi_win *win, int rank, int tag)
     struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     MPI_Request handle;
 
-    TRY(weftmpi_memory_in(request));
     weftmpi_request_open(request, WEFTMPI_SEND, win->comm);
     const weft_status status =
         weft_host_send_begin(weftmpi.job, win->comm->messages, rank, tag, NULL, 0, &request->op);
@@ -208,8 +206,7 @@ API(Win_post, (MPI_Group group, int assertion, MPI_Win handle))
     TRY(check_epoch(assertion, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT,
                     win->posted >= 0 || weftmpi_win_is_locked(win)));
     TRY(ranks_of(win, group, &ranks, &count));
-    win->completes = calloc((size_t)count + 1, sizeof(*win->completes));
-    TRY(weftmpi_memory_in(win->completes));
+    win->completes = weftmpi_zeros((size_t)count * sizeof(*win->completes));
     win->posted = count;
     if (win->epoch == WEFTMPI_FENCE) /* the fence before ended its epoch */
         win->epoch = WEFTMPI_CLOSED;

@@ -9,8 +9,6 @@ struct weftmpi_topology *weftmpi_topology_make(int kind, int ndims, int indegree
     struct weftmpi_topology *topology =
         weftmpi_make(WEFTMPI_TOPOLOGY, sizeof(*topology) + count * sizeof(int));
 
-    if (topology == NULL)
-        return NULL;
     topology->kind = kind;
     topology->ndims = ndims;
     topology->indegree = indegree;
@@ -142,8 +140,6 @@ static struct weftmpi_topology *make_grid(int ndims, const int dims[], const int
     struct weftmpi_topology *grid =
         weftmpi_topology_make(MPI_CART, ndims, 2 * ndims, 2 * ndims, 0, 0);
 
-    if (grid == NULL)
-        return NULL;
     for (int i = 0; i < ndims; i++) {
         grid->dims[i] = dims[i];
         grid->periods[i] = periods[i] != 0;
@@ -170,12 +166,10 @@ static int cells_of(struct weftmpi_comm *comm, int ndims, const int dims[], int 
     return MPI_SUCCESS;
 }
 
-int weftmpi_topology_give(struct weftmpi_comm *comm, int count, struct weftmpi_topology *topology,
+int weftmpi_topology_give(struct weftmpi_comm *comm, struct weftmpi_topology *topology,
                           MPI_Comm *made)
 {
-    if (comm->rank < count)
-        TRY(weftmpi_memory_in(topology));
-    return weftmpi_split(comm, comm->rank < count ? 0 : MPI_UNDEFINED, comm->rank, topology, made);
+    return weftmpi_split(comm, topology != NULL ? 0 : MPI_UNDEFINED, comm->rank, topology, made);
 }
 
 API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int periods[], int reorder,
@@ -187,7 +181,7 @@ API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int period
     BASE_IN(comm, handle);
     TRY(cells_of(comm, ndims, dims, &cells));
     return weftmpi_topology_give(
-        comm, cells, comm->rank < cells ? make_grid(ndims, dims, periods, comm->rank) : NULL, cart);
+        comm, comm->rank < cells ? make_grid(ndims, dims, periods, comm->rank) : NULL, cart);
 }
 
 API(Cart_map, (MPI_Comm handle, int ndims, const int dims[], const int periods[], int *rank))
@@ -245,6 +239,7 @@ API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *t
 
 API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
 {
+    OUT(part);
     GRID_IN(grid, handle);
     int dims[grid->ndims + 1], periods[grid->ndims + 1];
     int ndims = 0, own = 0, others = 0; /* of the part; and the other coordinates' place */
@@ -258,6 +253,5 @@ API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
         own = own * grid->dims[i] + grid->coords[i];
     }
     struct weftmpi_topology *sub = make_grid(ndims, dims, periods, own);
-    TRY(weftmpi_memory_in(sub));
     return weftmpi_split(comm, others, own, sub, part);
 }

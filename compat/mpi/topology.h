@@ -4,11 +4,11 @@
 
 #include "request.h"
 
-/* One of that kind, whose arrays are to be filled; NULL: no memory. */
+/* One of that kind, whose arrays are to be filled. */
 struct weftmpi_topology *weftmpi_topology_make(int kind, int ndims, int indegree, int outdegree,
                                                int nodes, int edges);
-/* A communicator of the first processes of another, with that topology; NULL: this is none. */
-int weftmpi_topology_give(struct weftmpi_comm *comm, int count, struct weftmpi_topology *topology,
+/* A communicator of those that have a topology. */
+int weftmpi_topology_give(struct weftmpi_comm *comm, struct weftmpi_topology *topology,
                           MPI_Comm *made);
 int weftmpi_check_topology(struct weftmpi_comm *comm, int kind);
 

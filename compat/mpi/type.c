@@ -115,15 +115,9 @@ void weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
 
     for (int i = 0; i < lists_count; i++)
         counts[lists[i].numbers.wide] += lists[i].count;
-    struct weftmpi_contents *contents =
-        malloc(sizeof(*contents) + (size_t)counts[1] * sizeof(MPI_Count) +
-               (size_t)olds_count * sizeof(void *) + (size_t)counts[0] * sizeof(int));
-    if (type == NULL || contents == NULL) {
-        free(contents);
-        if (type != NULL)
-            type->no_memory = true;
-        return;
-    }
+    struct weftmpi_contents *contents = weftmpi_room(
+        NULL, sizeof(*contents) + (size_t)counts[1] * sizeof(MPI_Count) +
+                  (size_t)olds_count * sizeof(void *) + (size_t)counts[0] * sizeof(int));
     *contents = (struct weftmpi_contents){.combiner = combiner,
                                           .large = large,
                                           .integers_count = counts[0],

@@ -72,8 +72,7 @@ static int combine(const struct update *update, const char *from, char *into, si
         memcpy(into, from, bytes);
         return MPI_SUCCESS;
     }
-    FREED char *a = malloc(2 * whole); /* where they are aligned, with their gaps */
-    TRY(weftmpi_memory_in(a));
+    FREED char *a = weftmpi_room(NULL, 2 * whole); /* where they are aligned, with their gaps */
     weftmpi_unpack(basic, bytes, from, a);
     weftmpi_unpack(basic, bytes, into, a + whole);
     weftmpi_operate(update->op, basic, a, a + whole, count);
@@ -109,9 +108,8 @@ static int get_and_put(struct weftmpi_reach *reach, const struct update *update,
 
 static int update_locked(struct weftmpi_reach *reach, const struct update *update)
 {
-    FREED char *now = malloc(reach->elements.bytes);
+    FREED char *now = weftmpi_room(NULL, reach->elements.bytes);
 
-    TRY(weftmpi_memory_in(now));
     if (reach->target->pid != 0) /* what weft still updates comes first */
         TRY(weftmpi_flush_target(reach->win, reach->target));
     TRY(weftmpi_updates_lock(reach->target));

@@ -36,7 +36,6 @@ static int open_win(struct weftmpi_comm *parent, MPI_Info info, int flavor, MPI_
     struct weftmpi_win *const win = *made = weftmpi_make(WEFTMPI_WIN, sizeof(*win));
     MPI_Comm comm;
 
-    TRY(weftmpi_memory_in(win));
     win->flavor = flavor;
     win->model = MPI_WIN_UNIFIED;
     win->unit = (int)unit;
@@ -44,8 +43,7 @@ static int open_win(struct weftmpi_comm *parent, MPI_Info info, int flavor, MPI_
     win->posted = -1;
     win->unnamed = true;
     snprintf(win->name, sizeof(win->name), "window");
-    win->targets = calloc((size_t)parent->size, sizeof(*win->targets));
-    TRY(weftmpi_memory_in(win->targets));
+    win->targets = weftmpi_zeros((size_t)parent->size * sizeof(*win->targets));
     TRY(weftmpi_info_set(&win->object, true, info));
     TRY(weftmpi_comm_new(parent, parent->group, NULL, NULL, &comm));
     win->comm = weftmpi_find(WEFTMPI_COMM, comm);
@@ -166,7 +164,7 @@ static int open_part(struct weftmpi_win *win, size_t room, void **base)
     if (win->flavor == MPI_WIN_FLAVOR_ALLOCATE ||
         (win->flavor != MPI_WIN_FLAVOR_CREATE && room != 0)) {
         *base = win->memory = weft_malloc(weftmpi.job, room + 1);
-        TRY(weftmpi_memory_in(win->memory));
+        TRY(HOLDS(*base != NULL, MPI_ERR_NO_MEM, "no memory for %zu bytes", room));
     }
     if (room == 0)
         return MPI_SUCCESS;

@@ -100,6 +100,11 @@ refused 1 "MPI_Intercomm_create: rank -[0-9]+ of 1" \
 refused 1 "MPI_Alltoall: one buffer to send and to receive" \
     'MPI_Datatype t; MPI_Type_vector(2, 1, 2, MPI_INT, &t); MPI_Type_commit(&t);
      MPI_Alltoall(data, 1, t, data, 1, t, MPI_COMM_WORLD);'
+# Who gets no memory ends the job, whatever handler there is: the others would wait for it.
+refused 2 "MPI_Bcast: no memory for 1125899906842624 bytes" \
+    'MPI_Datatype t; MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+     MPI_Type_vector(1 << 30, 1, 2, MPI_BYTE, &t); MPI_Type_commit(&t);
+     MPI_Bcast(data, rank == 0 ? 1 << 20 : 0, t, 0, MPI_COMM_WORLD); MPI_Barrier(MPI_COMM_WORLD);'
 refused 1 "MPI_Open_port is not supported by this library" 'char port[MPI_MAX_PORT_NAME]; MPI_Open_port(MPI_INFO_NULL, port);'
 refused 1 "MPI_Put: no epoch is open for rank 0" \
     'MPI_Win w; MPI_Win_create(data, 64, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &w);
