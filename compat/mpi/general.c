@@ -26,7 +26,7 @@ API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_func
 
 API(Grequest_complete, (MPI_Request handle))
 {
-    REQUEST_IN(request, handle);
+    REQUEST_IN(request, &handle);
     TRY(HOLDS(request->way == WEFTMPI_GENERAL && request->active, MPI_ERR_REQUEST,
               "no generalized request"));
     struct general *general = request->state;

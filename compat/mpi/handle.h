@@ -67,6 +67,7 @@
 #define GIVE_BACK(name, IN, type, none, found, check)                                              \
     API(name, (type * handle))                                                                     \
     {                                                                                              \
+        OUT(handle);                                                                               \
         IN(of, *handle);                                                                           \
         TRY(check);                                                                                \
         TRY(weftmpi_attributes_delete(&of->object));                                               \

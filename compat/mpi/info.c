@@ -46,10 +46,18 @@ CALL(Info_create, (MPI_Info * handle), weftmpi_give(weftmpi_info_copy(NULL), han
 CALL(Info_create_env, (int argc, char *argv[], MPI_Info *handle),
      ((void)argc, (void)argv, PMPI_Info_create(handle)))
 
+static int check_key(const char *key)
+{
+    const size_t bytes = key != NULL ? strlen(key) : 0;
+
+    return HOLDS(bytes != 0 && bytes < MPI_MAX_INFO_KEY, MPI_ERR_INFO_KEY, "a key of %zu bytes",
+                 bytes);
+}
+
 static int set_key(struct weftmpi_info *info, const char *key, const char *value)
 {
-    TRY(HOLDS(strlen(key) < MPI_MAX_INFO_KEY && *key != '\0', MPI_ERR_INFO_KEY,
-              "a key of %zu bytes", strlen(key)));
+    TRY(check_key(key));
+    TRY(HOLDS(value != NULL, MPI_ERR_INFO_VALUE, "a value at NULL"));
     TRY(HOLDS(strlen(value) < MPI_MAX_INFO_VAL, MPI_ERR_INFO_VALUE, "a value of %zu bytes",
               strlen(value)));
     struct weftmpi_entry *entry = look(info, key);
@@ -73,6 +81,7 @@ static int get_value(MPI_Info handle, const char *key, int room, char *value, in
                      int *flag)
 {
     TRY(weftmpi_place_in(flag));
+    TRY(check_key(key));
     LOCKED;
     OBJECT_IN(info, info, WEFTMPI_INFO, handle);
     const struct weftmpi_entry *entry = look(info, key);
@@ -110,6 +119,7 @@ API(Info_get_nthkey, (MPI_Info handle, int n, char *key))
 API(Info_delete, (MPI_Info handle, const char *key))
 {
     INFO_IN(info, handle);
+    TRY(check_key(key));
     struct weftmpi_entry *entry = look(info, key);
     TRY(HOLDS(entry != NULL, MPI_ERR_INFO_NOKEY, "no key '%s'", key));
     info->count--;

@@ -281,7 +281,7 @@ int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, M
 
 API(Wait, (MPI_Request * handle, MPI_Status *status))
 {
-    REQUEST_IN(request, *handle);
+    REQUEST_IN(request, handle);
     weftmpi_request_until(request);
     return weftmpi_request_tell(request, handle, status);
 }
@@ -289,7 +289,7 @@ API(Wait, (MPI_Request * handle, MPI_Status *status))
 API(Test, (MPI_Request * handle, int *flag, MPI_Status *status))
 {
     OUT(flag);
-    REQUEST_IN(request, *handle);
+    REQUEST_IN(request, handle);
     weftmpi_drive();
     *flag = weftmpi_request_poll(request, 0);
     return *flag ? weftmpi_request_tell(request, handle, status) : MPI_SUCCESS;
@@ -298,7 +298,7 @@ API(Test, (MPI_Request * handle, int *flag, MPI_Status *status))
 API(Request_get_status, (MPI_Request handle, int *flag, MPI_Status *status))
 {
     OUT(flag);
-    REQUEST_IN(request, handle);
+    REQUEST_IN(request, &handle);
     weftmpi_drive();
     *flag = weftmpi_request_poll(request, 0);
     if (*flag)
@@ -308,7 +308,7 @@ API(Request_get_status, (MPI_Request handle, int *flag, MPI_Status *status))
 
 API(Request_free, (MPI_Request * handle))
 {
-    REQUEST_IN(request, *handle);
+    REQUEST_IN(request, handle);
     TRY(HOLDS(*handle != MPI_REQUEST_NULL, MPI_ERR_REQUEST, "MPI_REQUEST_NULL"));
     *handle = MPI_REQUEST_NULL;
     return weftmpi_request_orphan(request);

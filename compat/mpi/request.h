@@ -219,10 +219,11 @@ static inline int weftmpi_check_peer(struct weftmpi_comm *comm, int peer, int ta
 extern struct weftmpi_request weftmpi_requests[2]; /* MPI_REQUEST_NULL's, WEFTMPI_REQUEST_DONE's */
 void weftmpi_request_end(void *request);
 
-/* The request of a handle: declares it. _IN: enters the call. */
-#define REQUEST_IN(name, handle)                                                                   \
-    OPEN_IN;                                                                                       \
-    REQUEST_OF(name, handle)
+/* The request of a handle: declares it. _IN: of one at that place; enters the call. */
+#define REQUEST_IN(name, place)                                                                    \
+    OUT(place);                                                                                    \
+    TRY(weftmpi_is_open());                                                                        \
+    REQUEST_OF(name, *(place))
 #define REQUEST_OF(name, handle) OBJECT_IN(name, request, WEFTMPI_REQUEST, handle)
 /* Whether it is complete, or not active; waits so long at most for something of it. */
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds);

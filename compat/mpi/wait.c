@@ -3,6 +3,11 @@
 
 /* ---- several --------------------------------------------------------------------------------- */
 
+/* The library is open, and so many requests are meant. Enters the call. */
+#define REQUESTS_IN(count)                                                                         \
+    OPEN_IN;                                                                                       \
+    TRY(HOLDS((count) >= 0, MPI_ERR_COUNT, "%d requests", count))
+
 /* Ends one; NULL: there is none. Its error stands in its status. */
 static inline int end_one(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
 {
@@ -101,7 +106,7 @@ API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
     int result = MPI_SUCCESS;
 
     some.count = 0;
-    OPEN_IN;
+    REQUESTS_IN(count);
     const bool alone = weftmpi_waits_alone();
     for (int i = 0; i < count; i++) {
         MPI_Status *const status = statuses == MPI_STATUSES_IGNORE ? NULL : &statuses[i];
@@ -123,7 +128,7 @@ API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
 
 API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]))
 {
-    OPEN_IN;
+    REQUESTS_IN(count);
     weftmpi_drive();
     *flag = 1;
     for (int i = 0; i < count && *flag; i++) {
@@ -140,7 +145,7 @@ API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]
  */
 static int look(int count, MPI_Request handles[], int most, bool waits, int *done, int indices[])
 {
-    TRY(weftmpi_is_open());
+    REQUESTS_IN(count);
     for (int round = 0;; round++) {
         struct weftmpi_request *first = NULL;
         weftmpi_drive();
@@ -201,7 +206,7 @@ CALL(Testsome, (int count, MPI_Request handles[], int *done, int indices[], MPI_
 
 API(Start, (MPI_Request * handle))
 {
-    REQUEST_IN(request, *handle);
+    REQUEST_IN(request, handle);
     weftmpi_call.on = request->call.on;
     TRY(HOLDS(request->persistent && !request->active, MPI_ERR_REQUEST,
               request->persistent ? "the request is active" : "no persistent request"));
@@ -217,6 +222,7 @@ API(Start, (MPI_Request * handle))
 
 API(Startall, (int count, MPI_Request handles[]))
 {
+    REQUESTS_IN(count);
     for (int i = 0; i < count; i++)
         TRY(PMPI_Start(&handles[i]));
     return MPI_SUCCESS;
@@ -226,7 +232,7 @@ API(Startall, (int count, MPI_Request handles[]))
 
 API(Cancel, (MPI_Request * handle))
 {
-    REQUEST_IN(request, *handle);
+    REQUEST_IN(request, handle);
     int cancelled = 0;
     weftmpi_call.on = request->call.on;
     if (request->way == WEFTMPI_GENERAL)

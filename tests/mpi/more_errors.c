@@ -9,6 +9,34 @@ static void handler(MPI_Comm *comm, int *code, ...)
     raised_by = *comm == MPI_COMM_SELF;
 }
 
+/* What is none is refused, and not followed. */
+static void bad_arguments(void)
+{
+    char key[MPI_MAX_INFO_KEY + 1], value[2];
+    int flag, index;
+    MPI_Info info;
+
+    FAILS(MPI_ERR_COUNT, MPI_Waitall(-1, NULL, MPI_STATUSES_IGNORE));
+    FAILS(MPI_ERR_COUNT, MPI_Testall(-1, NULL, &flag, MPI_STATUSES_IGNORE));
+    FAILS(MPI_ERR_COUNT, MPI_Waitany(-1, NULL, &index, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_COUNT, MPI_Testsome(-1, NULL, &flag, &index, MPI_STATUSES_IGNORE));
+    FAILS(MPI_ERR_COUNT, MPI_Startall(-1, NULL));
+    FAILS(MPI_ERR_ARG, MPI_Wait(NULL, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_ARG, MPI_Test(NULL, &flag, MPI_STATUS_IGNORE));
+    FAILS(MPI_ERR_ARG, MPI_Request_free(NULL));
+    FAILS(MPI_ERR_ARG, MPI_Comm_free(NULL));
+    memset(key, 'k', sizeof(key) - 1);
+    key[sizeof(key) - 1] = '\0';
+    MPI_Info_create(&info);
+    FAILS(MPI_ERR_INFO_KEY, MPI_Info_set(info, NULL, "v"));
+    FAILS(MPI_ERR_INFO_VALUE, MPI_Info_set(info, "k", NULL));
+    FAILS(MPI_ERR_INFO_KEY, MPI_Info_get(info, NULL, 1, value, &flag));
+    FAILS(MPI_ERR_INFO_KEY, MPI_Info_get_valuelen(info, key, &index, &flag));
+    FAILS(MPI_ERR_INFO_KEY, MPI_Info_delete(info, key));
+    FAILS(MPI_ERR_ARG, MPI_Info_free(NULL));
+    MPI_Info_free(&info);
+}
+
 void error_codes(void)
 {
     int class_added, code, known, length, flag, *last;
@@ -45,6 +73,7 @@ void error_codes(void)
     FAILS(MPI_ERR_ARG, MPI_Add_error_string(MPI_ERR_ARG, "no"));
     FAILS(MPI_ERR_ARG, MPI_Error_class(code + 1, &known));
     FAILS(MPI_ERR_ARG, MPI_Error_string(-1, text, &length));
+    bad_arguments();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
 }
