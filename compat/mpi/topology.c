@@ -1,6 +1,8 @@
 /* compat/mpi/topology.c - topologies; grids of processes. */
 #include "topology.h"
 
+#include <math.h>
+
 struct weftmpi_topology *weftmpi_topology_make(int kind, int ndims, int indegree, int outdegree,
                                                int nodes, int edges)
 {
@@ -39,7 +41,7 @@ ASK(Topo_test, COMM_IN, MPI_Comm, int, of->topology == NULL ? MPI_UNDEFINED : of
 /* ---- grids ----------------------------------------------------------------------------------- */
 
 /* Whether `factor`, so many times, is at least `left`. */
-static bool reaches(int factor, int times, int left)
+static bool reaches(long factor, int times, long left)
 {
     long product = 1;
 
@@ -48,25 +50,29 @@ static bool reaches(int factor, int times, int left)
     return product >= left;
 }
 
-/* A number is cut into n factors: its divisors, ascending; the cut at hand, and the best so far. */
+/* A number is cut into n factors, which ascend: the cut at hand, and the best so far. */
 struct cuts {
-    int divisors[1600], count; /* no int has more */
     int n, *now, *best, apart; /* apart: the largest and the smallest of the best */
 };
 
-/* Goes through all cuts of what is left, each with the largest factor first, but for worse ones. */
+/* Goes through the cuts of what is left, each with the largest small factors first, but for worse
+ * ones. */
 static void cut(struct cuts *c, int left, int at)
 {
-    int *const now = c->now, last = c->n - 1;
+    int *const now = c->now, others = c->n - 1 - at, least = at == 0 ? 1 : now[at - 1];
 
-    for (int i = 0; at <= last && i < c->count && (at == 0 || c->divisors[i] <= now[at - 1]); i++) {
-        const int factor = now[at] = c->divisors[i];
-        if (left % factor == 0 && now[0] - factor <= c->apart && reaches(factor, c->n - at, left))
-            cut(c, left / factor, at + 1);
-    }
-    if (at > last && left == 1 && (now[0] - now[last] < c->apart || now[last] > c->best[last])) {
-        c->apart = now[0] - now[last];
+    now[at] = left;
+    if (others == 0 && left >= least && left - now[0] < c->apart) {
+        c->apart = left - now[0];
         memcpy(c->best, now, (size_t)c->n * sizeof(*now));
+    }
+    for (int factor = (int)pow(left, 1.0 / (others + 1)) + 1; others != 0 && factor >= least;
+         factor--) {
+        now[at] = factor;
+        if (!reaches(now[0] + (long)c->apart - 1, others, left / factor))
+            return; /* nor do smaller ones */
+        if (left % factor == 0)
+            cut(c, left / factor, at + 1);
     }
 }
 
@@ -79,16 +85,10 @@ static void divide(int left, int ndims, int dims[], int zeros)
     int now[zeros], best[zeros];
     struct cuts c = {.n = zeros, .now = now, .best = best, .apart = left};
 
-    for (int i = 1; i <= left / i; i++)
-        if (left % i == 0)
-            c.divisors[c.count++] = i;
-    for (int i = c.count - 1; i >= 0; i--) /* the other half */
-        if (left / c.divisors[i] != c.divisors[c.count - 1])
-            c.divisors[c.count++] = left / c.divisors[i];
     cut(&c, left, 0);
-    for (int i = 0, at = 0; i < ndims; i++)
+    for (int i = 0; i < ndims; i++)
         if (dims[i] == 0)
-            dims[i] = best[at++];
+            dims[i] = best[--zeros];
 }
 
 API(Dims_create, (int nodes, int ndims, int dims[]))
