@@ -196,12 +196,9 @@ static void move(struct weftmpi_agreement **at)
 bool weftmpi_agreements_drive(void)
 {
     LOCKED;
-    for (struct weftmpi_agreement **at = &weftmpi_agreements; *at != NULL;) {
-        struct weftmpi_agreement *agreement = *at;
+    struct weftmpi_agreement **at = &weftmpi_agreements, *agreement;
+    for (; (agreement = *at) != NULL; at = *at == agreement ? &agreement->next : at)
         move(at);
-        if (*at == agreement)
-            at = &agreement->next;
-    }
     return true;
 }
 

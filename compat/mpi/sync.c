@@ -180,22 +180,11 @@ static int ranks_of(struct weftmpi_win *win, MPI_Group handle, int **ranks, int 
 /* An empty message, which goes by itself. */
 static int send_empty(struct weftmpi_win *win, int rank, int tag)
 {
-    struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
-    MPI_Request handle;
+    MPI_Request request;
+    CALLS_BACK;
 
-    weftmpi_request_open(request, WEFTMPI_SEND, win->comm);
-    const weft_status status =
-        weft_host_send_begin(weftmpi.job, win->comm->messages, rank, tag, NULL, 0, &request->op);
-    TRY(weftmpi_request_keep(request, weftmpi_failed(status), &handle));
-    return handle == WEFTMPI_REQUEST_DONE ? MPI_SUCCESS : weftmpi_request_orphan(request);
-}
-
-/* Begins to receive one, on a request of zeros. */
-static int begin_empty(struct weftmpi_win *win, int rank, int tag, struct weftmpi_request *request)
-{
-    weftmpi_request_open(request, WEFTMPI_RECEIVE, win->comm);
-    return weftmpi_failed(weft_host_receive_begin(weftmpi.job, win->comm->messages, rank, tag, NULL,
-                                                  0, &request->op));
+    TRY(PMPI_Isend(NULL, 0, MPI_BYTE, rank, tag, win->comm->object.handle, &request));
+    return request == MPI_REQUEST_NULL ? MPI_SUCCESS : PMPI_Request_free(&request);
 }
 
 API(Win_post, (MPI_Group group, int assertion, MPI_Win handle))
@@ -210,8 +199,10 @@ API(Win_post, (MPI_Group group, int assertion, MPI_Win handle))
     win->posted = count;
     if (win->epoch == WEFTMPI_FENCE) /* the fence before ended its epoch */
         win->epoch = WEFTMPI_CLOSED;
+    CALLS_BACK;
     for (int i = 0; i < count; i++)
-        TRY(begin_empty(win, ranks[i], TAG_COMPLETE, &win->completes[i]));
+        TRY(PMPI_Irecv(NULL, 0, MPI_BYTE, ranks[i], TAG_COMPLETE, win->comm->object.handle,
+                       &win->completes[i]));
     for (int i = 0; i < count && (assertion & MPI_MODE_NOCHECK) == 0; i++)
         TRY(send_empty(win, ranks[i], TAG_POST));
     return MPI_SUCCESS;
@@ -226,13 +217,12 @@ API(Win_start, (MPI_Group group, int assertion, MPI_Win handle))
                     win->epoch == WEFTMPI_STARTED || weftmpi_win_is_locked(win)));
     TRY(ranks_of(win, group, &ranks, &count));
     win->epoch = WEFTMPI_STARTED;
+    CALLS_BACK;
     for (int i = 0; i < count; i++) {
-        struct weftmpi_request post = {0};
         win->targets[ranks[i]].started = true;
-        if ((assertion & MPI_MODE_NOCHECK) == 0) {
-            const int error = begin_empty(win, ranks[i], TAG_POST, &post);
-            TRY(weftmpi_request_wait(&post, error, MPI_STATUS_IGNORE));
-        }
+        if ((assertion & MPI_MODE_NOCHECK) == 0)
+            TRY(PMPI_Recv(NULL, 0, MPI_BYTE, ranks[i], TAG_POST, win->comm->object.handle,
+                          MPI_STATUS_IGNORE));
     }
     return MPI_SUCCESS;
 }
@@ -257,14 +247,10 @@ static int wait_for_completes(struct weftmpi_win *win, bool blocks, int *over)
 {
     TRY(weftmpi_place_in(over));
     TRY(HOLDS(win->posted >= 0, MPI_ERR_RMA_SYNC, "no epoch was posted"));
-    weftmpi_drive();
-    *over = 1;
-    for (int i = 0; i < win->posted && *over; i++) {
-        if (blocks)
-            weftmpi_request_until(&win->completes[i]);
-        *over = weftmpi_request_poll(&win->completes[i], 0);
-        TRY(win->completes[i].error);
-    }
+    CALLS_BACK;
+    if (blocks)
+        TRY(PMPI_Waitall(win->posted, win->completes, MPI_STATUSES_IGNORE));
+    TRY(PMPI_Testall(win->posted, win->completes, over, MPI_STATUSES_IGNORE));
     if (*over) {
         free(win->completes);
         win->completes = NULL;

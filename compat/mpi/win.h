@@ -43,10 +43,10 @@ struct weftmpi_win {
     uint32_t number; /* that it is exposed under; 0: it is not */
     int slot;        /* of its locks; -1: none */
     enum weftmpi_epoch epoch;
-    int locks;                         /* targets that are locked one by one */
-    int posted;                        /* origins of the exposure epoch; -1: there is none */
-    struct weftmpi_request *completes; /* the messages from them */
-    struct weftmpi_table *table;       /* of a dynamic window: what is attached */
+    int locks;                   /* targets that are locked one by one */
+    int posted;                  /* origins of the exposure epoch; -1: there is none */
+    MPI_Request *completes;      /* the messages from them */
+    struct weftmpi_table *table; /* of a dynamic window: what is attached */
     struct weftmpi_target *targets;
     bool unnamed;
     char name[MPI_MAX_OBJECT_NAME];
