@@ -61,14 +61,6 @@ struct weftmpi_type *weftmpi_type_make(void)
     return type;
 }
 
-void weftmpi_type_end(void *object)
-{
-    const struct weftmpi_type *type = object;
-
-    free(type->runs);
-    weftmpi_forget(type->contents);
-}
-
 static void stretch(MPI_Aint *lower, MPI_Aint *upper, MPI_Aint from, MPI_Aint to)
 {
     if (from < *lower)

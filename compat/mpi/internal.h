@@ -68,9 +68,8 @@ struct weftmpi_run {
 struct weftmpi_contents {
     int combiner;
     bool large; /* by a call with large counts, which `wides` are; else addresses */
-    MPI_Count integers_count, wides_count, types_count;
-    int *integers;
-    MPI_Count *wides;
+    MPI_Count integers, wides, types_count;
+    MPI_Count *numbers;          /* the integers, then the wide ones */
     struct weftmpi_type **types; /* with a reference each */
 };
 
@@ -192,7 +191,6 @@ struct weftmpi_list {
 void weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
                       const struct weftmpi_list lists[], int lists_count, const MPI_Datatype olds[],
                       MPI_Count olds_count);
-void weftmpi_forget(const struct weftmpi_contents *contents);
 /*
  * What an element of a datatype is a row of: part i, of the type that is returned, so many times.
  * NULL: it has no more; of a basic type none, of a pair two.

@@ -31,7 +31,7 @@
                         .elements = 2,                                                             \
                         .contents = &(const struct weftmpi_contents){                              \
                             .combiner = MPI_COMBINER_STRUCT,                                       \
-                            .integers = (int[]){2, 1, 1},                                          \
+                            .numbers = (MPI_Count[]){2, 1, 1},                                     \
                             .types_count = 2,                                                      \
                             .types = (struct weftmpi_type *[]){&weftmpi_types[value - 0x200],      \
                                                                &weftmpi_types[place - 0x200]}}},
@@ -115,33 +115,31 @@ void weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
 
     for (int i = 0; i < lists_count; i++)
         counts[lists[i].numbers.wide] += lists[i].count;
-    struct weftmpi_contents *contents = weftmpi_room(
-        NULL, sizeof(*contents) + (size_t)counts[1] * sizeof(MPI_Count) +
-                  (size_t)olds_count * sizeof(void *) + (size_t)counts[0] * sizeof(int));
+    struct weftmpi_contents *contents =
+        weftmpi_room(NULL, sizeof(*contents) + (size_t)(counts[0] + counts[1]) * sizeof(MPI_Count) +
+                               (size_t)olds_count * sizeof(void *));
     *contents = (struct weftmpi_contents){.combiner = combiner,
                                           .large = large,
-                                          .integers_count = counts[0],
-                                          .wides_count = counts[1],
-                                          .types_count = olds_count};
-    contents->wides = (MPI_Count *)(contents + 1);
-    contents->types = (struct weftmpi_type **)(contents->wides + counts[1]);
-    contents->integers = (int *)(contents->types + olds_count);
-    counts[0] = counts[1] = 0;
+                                          .integers = counts[0],
+                                          .wides = counts[1],
+                                          .types_count = olds_count,
+                                          .numbers = (MPI_Count *)(contents + 1)};
+    contents->types = (struct weftmpi_type **)(contents->numbers + counts[0] + counts[1]);
+    MPI_Count *at[2] = {contents->numbers, contents->numbers + counts[0]};
     for (int i = 0; i < lists_count; i++)
-        for (MPI_Count k = 0; k < lists[i].count; k++) {
-            const MPI_Count number = weftmpi_number(lists[i].numbers, k);
-            if (lists[i].numbers.wide)
-                contents->wides[counts[1]++] = number;
-            else
-                contents->integers[counts[0]++] = (int)number;
-        }
+        for (MPI_Count k = 0; k < lists[i].count; k++)
+            *at[lists[i].numbers.wide]++ = weftmpi_number(lists[i].numbers, k);
     for (MPI_Count i = 0; i < olds_count; i++)
         contents->types[i] = weftmpi_hold(weftmpi_find(WEFTMPI_TYPE, olds[i]));
     type->contents = contents;
 }
 
-void weftmpi_forget(const struct weftmpi_contents *contents)
+void weftmpi_type_end(void *object)
 {
+    struct weftmpi_type *type = object;
+    const struct weftmpi_contents *contents = type->contents;
+
+    free(type->runs);
     for (MPI_Count i = 0; contents != NULL && i < contents->types_count; i++)
         weftmpi_leave(contents->types[i]);
     free((void *)contents);
@@ -154,7 +152,7 @@ const struct weftmpi_type *weftmpi_part(const struct weftmpi_type *type, MPI_Cou
     if (of == NULL || i >= of->types_count)
         return NULL;
     if (of->combiner == MPI_COMBINER_STRUCT) /* whose lengths stand behind their number */
-        *times = (size_t)(of->large ? of->wides[i + 1] : of->integers[i + 1]);
+        *times = (size_t)of->numbers[i + 1];
     else
         *times = of->types[i]->size == 0 ? 0 : type->size / of->types[i]->size;
     return of->types[i];
@@ -177,8 +175,8 @@ API(Type_get_envelope,
     const struct weftmpi_contents *contents = NULL;
     ENTER;
     TRY(contents_in(handle, false, &contents));
-    *integers = (int)contents->integers_count;
-    *addresses = (int)contents->wides_count;
+    *integers = (int)contents->integers;
+    *addresses = (int)contents->wides;
     *types = (int)contents->types_count;
     *combiner = contents->combiner;
     return MPI_SUCCESS;
@@ -190,9 +188,9 @@ API(Type_get_envelope_c, (MPI_Datatype handle, MPI_Count *integers, MPI_Count *a
     const struct weftmpi_contents *contents = NULL;
     ENTER;
     TRY(contents_in(handle, true, &contents));
-    *integers = contents->integers_count;
-    *addresses = contents->large ? 0 : contents->wides_count;
-    *counts = contents->large ? contents->wides_count : 0;
+    *integers = contents->integers;
+    *addresses = contents->large ? 0 : contents->wides;
+    *counts = contents->large ? contents->wides : 0;
     *types = contents->types_count;
     *combiner = contents->combiner;
     return MPI_SUCCESS;
@@ -208,19 +206,16 @@ static int tell(MPI_Datatype handle, bool large, MPI_Count most_integers, MPI_Co
     TRY(contents_in(handle, large, &contents));
     TRY(HOLDS(contents->combiner != MPI_COMBINER_NAMED, MPI_ERR_TYPE,
               "the datatype is the standard's"));
-    TRY(HOLDS(most_integers >= contents->integers_count &&
-                  (contents->large ? most_counts : most_addresses) >= contents->wides_count &&
+    TRY(HOLDS(most_integers >= contents->integers &&
+                  (contents->large ? most_counts : most_addresses) >= contents->wides &&
                   most_types >= contents->types_count,
               MPI_ERR_ARG, "no room for %lld integers, %lld %s, %lld datatypes",
-              (long long)contents->integers_count, (long long)contents->wides_count,
+              (long long)contents->integers, (long long)contents->wides,
               contents->large ? "counts" : "addresses", (long long)contents->types_count));
-    for (MPI_Count i = 0; i < contents->integers_count; i++)
-        integers[i] = contents->integers[i];
-    for (MPI_Count i = 0; i < contents->wides_count; i++)
-        if (contents->large)
-            counts[i] = contents->wides[i];
-        else
-            addresses[i] = contents->wides[i];
+    for (MPI_Count i = 0; i < contents->integers; i++)
+        integers[i] = (int)contents->numbers[i];
+    for (MPI_Count i = 0; i < contents->wides; i++)
+        *(contents->large ? &counts[i] : &addresses[i]) = contents->numbers[contents->integers + i];
     for (MPI_Count i = 0; i < contents->types_count; i++) {
         weftmpi_hold(contents->types[i]);
         types[i] = contents->types[i]->object.handle;
