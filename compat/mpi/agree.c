@@ -50,15 +50,6 @@ weft_status weftmpi_channel_open(const struct weftmpi_group *world)
     return weft_message_group_take(weftmpi.job, 2, world->processes, world->size, &channel);
 }
 
-/* The number is used now. False: it was before. */
-static bool take(int number)
-{
-    LOCKED;
-    const bool was_free = (used[number / 64] >> number % 64 & 1) == 0;
-    used[number / 64] |= (uint64_t)1 << number % 64;
-    return was_free;
-}
-
 void weftmpi_number_give(int number)
 {
     LOCKED;
@@ -149,10 +140,12 @@ static weft_status begin_vote(struct weftmpi_agreement *agreement)
 
     if (number < 0)
         return WEFT_ERR_LIMIT;
-    agreement->number = number;
-    agreement->words[0] = agreement->comm == NULL || take(number);
-    if (agreement->words[0] == 0)
-        agreement->number = -1;
+    const uint64_t bit = (uint64_t)1 << number % 64;
+    const bool agrees = agreement->comm == NULL || (used[number / 64] & bit) == 0;
+    agreement->words[0] = agrees;
+    agreement->number = agrees ? number : -1;
+    if (agreement->comm != NULL)
+        used[number / 64] |= bit;
     agreement->voting = true;
     begin(agreement, 1);
     return WEFT_OK;

@@ -24,33 +24,6 @@ int weftmpi_check_inter(struct weftmpi_comm *comm, bool inter)
                  comm->name, inter ? "no" : "an");
 }
 
-static bool take_groups(struct weftmpi_comm *comm)
-{
-    const uint32_t first = (uint32_t)comm->number * WEFTMPI_GROUPS;
-    const int *processes = comm->all->processes, members = comm->all->size;
-
-    return weft_message_group_take(weftmpi.job, first, processes, members, &comm->messages) ==
-               WEFT_OK &&
-           weft_message_group_take(weftmpi.job, first + 1, processes, members,
-                                   &comm->collectives) == WEFT_OK &&
-           weft_team_open(weftmpi.job, comm->collectives, members, comm->own, comm->name, names,
-                          &comm->team) == WEFT_OK;
-}
-
-/* False: something is left in one, whose number is then not used again. */
-static bool give_groups(struct weftmpi_comm *comm)
-{
-    weft_comm *const groups[] = {&comm->messages, &comm->collectives};
-    bool free_again = true;
-
-    if (comm->team != NULL)
-        free_again = weft_team_close(&comm->team) == WEFT_OK;
-    for (size_t i = 0; i < sizeof(groups) / sizeof(*groups); i++)
-        if (*groups[i] != WEFT_COMM_NONE)
-            free_again = weft_message_group_give(weftmpi.job, groups[i]) == WEFT_OK && free_again;
-    return free_again;
-}
-
 struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
                                          const struct weftmpi_group *b)
 {
@@ -85,9 +58,11 @@ struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_comm *parent, struct weftm
 bool weftmpi_comm_open(struct weftmpi_comm *comm, int number)
 {
     const struct weftmpi_group *group = comm->group, *remote = comm->remote;
+    const uint32_t first = (uint32_t)number * WEFTMPI_GROUPS;
 
     comm->number = number;
     comm->all = weftmpi_group_both(comm->group, comm->remote);
+    const int *const processes = comm->all->processes, members = comm->all->size;
     comm->size = group->size;
     comm->rank = weftmpi_group_own(group);
     comm->own = weftmpi_group_own(comm->all);
@@ -96,14 +71,27 @@ bool weftmpi_comm_open(struct weftmpi_comm *comm, int number)
     comm->unnamed = number >= 2;
     if (comm->unnamed)
         snprintf(comm->name, sizeof(comm->name), "communicator %d", number);
-    return take_groups(comm);
+    return weft_message_group_take(weftmpi.job, first, processes, members, &comm->messages) ==
+               WEFT_OK &&
+           weft_message_group_take(weftmpi.job, first + 1, processes, members,
+                                   &comm->collectives) == WEFT_OK &&
+           weft_team_open(weftmpi.job, comm->collectives, members, comm->own, comm->name, names,
+                          &comm->team) == WEFT_OK;
 }
 
 void weftmpi_comm_end(void *object)
 {
     struct weftmpi_comm *comm = object;
+    weft_comm *const groups[] = {&comm->messages, &comm->collectives};
+    const bool is_open = comm->number >= 0;
+    bool free_again = is_open; /* nothing is left in one of the groups */
 
-    if (comm->number >= 0 && give_groups(comm))
+    if (comm->team != NULL)
+        free_again = weft_team_close(&comm->team) == WEFT_OK;
+    for (int i = 0; i < 2; i++)
+        if (is_open && *groups[i] != WEFT_COMM_NONE)
+            free_again = weft_message_group_give(weftmpi.job, groups[i]) == WEFT_OK && free_again;
+    if (free_again)
         weftmpi_number_give(comm->number);
     weftmpi_leave(comm->topology);
     weftmpi_leave(comm->all);

@@ -39,16 +39,6 @@ static void add_run(struct weftmpi_type *type, struct weftmpi_run run)
     type->runs[type->runs_count++] = run;
 }
 
-/* The runs of one element. */
-static void add_element(struct weftmpi_type *type, const struct weftmpi_type *old, MPI_Aint offset)
-{
-    for (size_t i = 0; i < old->runs_count; i++) {
-        struct weftmpi_run run = old->runs[i];
-        run.offset += offset;
-        add_run(type, run);
-    }
-}
-
 /* ---- types ----------------------------------------------------------------------------------- */
 
 struct weftmpi_type *weftmpi_type_make(void)
@@ -105,8 +95,12 @@ void weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old,
                                            .bytes = old->runs[0].bytes,
                                            .repeat = count});
     else
-        for (size_t i = 0; i < count; i++)
-            add_element(type, old, offset + stride * (MPI_Aint)i);
+        for (size_t i = 0; i < count; i++, offset += stride)
+            for (size_t r = 0; r < old->runs_count; r++) {
+                struct weftmpi_run run = old->runs[r];
+                run.offset += offset;
+                add_run(type, run);
+            }
 }
 
 void weftmpi_type_bound(struct weftmpi_type *type, MPI_Aint lower, MPI_Aint upper)

@@ -58,13 +58,6 @@ static int find_region(struct weftmpi_reach *reach, uintptr_t at,
         weft_exposed(weftmpi.job, process, (uint32_t)r->number, INFINITY, &reach->exposure));
 }
 
-/* Whether the epoch lets this process access the target. */
-static bool is_open(const struct weftmpi_win *win, const struct weftmpi_target *target)
-{
-    return win->epoch == WEFTMPI_FENCE || target->lock != 0 ||
-           (win->epoch == WEFTMPI_STARTED && target->started);
-}
-
 int weftmpi_reach_in(struct weftmpi_request *request, struct weftmpi_reach *reach, MPI_Win handle,
                      int to, MPI_Aint offset, MPI_Count count, MPI_Datatype type)
 {
@@ -77,7 +70,9 @@ int weftmpi_reach_in(struct weftmpi_request *request, struct weftmpi_reach *reac
         return MPI_SUCCESS;
     TRY(weftmpi_check_rank(to, win->comm->size));
     struct weftmpi_target *target = &win->targets[to];
-    TRY(HOLDS(is_open(win, target), MPI_ERR_RMA_SYNC, "no epoch is open for rank %d", to));
+    TRY(HOLDS(win->epoch == WEFTMPI_FENCE || target->lock != 0 ||
+                  (win->epoch == WEFTMPI_STARTED && target->started),
+              MPI_ERR_RMA_SYNC, "no epoch is open for rank %d", to));
     TRY(HOLDS(win->flavor == MPI_WIN_FLAVOR_DYNAMIC || offset >= 0, MPI_ERR_DISP,
               "displacement %td", (ptrdiff_t)offset));
     if (reach->elements.bytes == 0)

@@ -28,22 +28,16 @@ uint32_t weftmpi_exposure_number(void)
     return ++last_number;
 }
 
-/* Locked. */
-static weft_status open_words(void)
-{
-    const size_t bytes = (size_t)SLOTS * WEFTMPI_LOCK_WORDS * sizeof(uint64_t);
-
-    if (words != NULL)
-        return WEFT_OK;
-    words = weft_malloc(weftmpi.job, bytes); /* which goes with the job */
-    return words != NULL ? weft_expose(weftmpi.job, words, bytes, WEFTMPI_LOCKS_NUMBER)
-                         : WEFT_ERR_MEMORY;
-}
-
 int weftmpi_locks_take(void)
 {
+    const size_t bytes = (size_t)SLOTS * WEFTMPI_LOCK_WORDS * sizeof(uint64_t);
+    weft_status status = WEFT_OK;
     LOCKED;
-    const weft_status status = open_words();
+    if (words == NULL) {
+        words = weft_malloc(weftmpi.job, bytes); /* which goes with the job */
+        status = words != NULL ? weft_expose(weftmpi.job, words, bytes, WEFTMPI_LOCKS_NUMBER)
+                               : WEFT_ERR_MEMORY;
+    }
     for (int i = 0; i < SLOTS && status == WEFT_OK; i++)
         if (!slot_used[i]) {
             slot_used[i] = true;
