@@ -63,21 +63,20 @@ static int check_words(struct weftmpi_reach *reach, void *state, size_t offset, 
 }
 
 /* into = from op into, of elements in rows of bytes. */
-static int combine(const struct update *update, const char *from, char *into, size_t bytes)
+static void combine(const struct update *update, const char *from, char *into, size_t bytes)
 {
     const struct weftmpi_type *basic = update->basic;
     const size_t count = bytes / basic->size, whole = count * (size_t)weftmpi_extent(basic);
 
     if (update->handle == MPI_REPLACE) {
         memcpy(into, from, bytes);
-        return MPI_SUCCESS;
+        return;
     }
     FREED char *a = weftmpi_room(NULL, 2 * whole); /* where they are aligned, with their gaps */
     weftmpi_unpack(basic, bytes, from, a);
     weftmpi_unpack(basic, bytes, into, a + whole);
     weftmpi_operate(update->op, basic, a, a + whole, count);
     weftmpi_pack(basic, count, a + whole, into);
-    return MPI_SUCCESS;
 }
 
 static int put_back(struct weftmpi_reach *reach, const struct update *update, char *now)
@@ -101,7 +100,7 @@ static int get_and_put(struct weftmpi_reach *reach, const struct update *update,
     if (update->handle == MPI_NO_OP ||
         (update->expected != NULL && memcmp(update->expected, now, bytes) != 0))
         return MPI_SUCCESS;
-    TRY(combine(update, update->row, now, bytes));
+    combine(update, update->row, now, bytes);
     TRY(put_back(reach, update, now));
     return weftmpi_reach_flush(reach);
 }
