@@ -193,6 +193,8 @@ timeout 300 "$HOME/opt/weft/bin/weftrun" -n 2 ./whole >out 2>err || fail "instal
 "$HOME/opt/weft/bin/weftmpicc" -show -c x.c | grep -q "weft-mpi" || fail "-show"
 "$HOME/opt/weft/bin/weftmpicc" -show -c x.c | grep -q "lweft" && fail "-show -c links"
 WEFTMPI_BUILD=$build "$root/tools/weftmpicxx" -show x.cc | grep -q "c++ .*-lweft-mpi" || fail "weftmpicxx -show"
+"$HOME/opt/weft/bin/weftmpicc" -c solver.F90 2>err && fail "weftmpicc takes Fortran"
+grep -q "solver.F90: weft has no MPI for Fortran" err || fail "Fortran: $(cat err)"
 
 # The library's symbols are those of the list, each with its PMPI_ name.
 nm --defined-only "$HOME/opt/weft/$libdir/libweft-mpi.a" 2>/dev/null |
