@@ -41,8 +41,7 @@ API(segment_list, (const gaspi_number_t number, gaspi_segment_id_t *const list))
     TRY_OPEN();
     TRY_PLACE(list);
     LOCKED;
-    if (number > weftgaspi_segments_count())
-        return GASPI_ERR_INV_NUM;
+    NEED(number <= weftgaspi_segments_count(), GASPI_ERR_INV_NUM);
     for (gaspi_segment_id_t i = 0; i < WEFTGASPI_SEGMENTS && found < number; i++)
         if (weftgaspi_segment_of(i) != NULL)
             list[found++] = i;

@@ -126,11 +126,10 @@ API(barrier, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
 
 static gaspi_return_t check_buffers(const void *send, const void *receive, gaspi_number_t number)
 {
-    TRY_OPEN();
-    TRY_PLACE(send);
-    TRY_PLACE(receive);
-    return number != 0 && number <= weftgaspi.config.allreduce_elem_max ? GASPI_SUCCESS
-                                                                        : GASPI_ERR_INV_NUM;
+    NEED(send != NULL && receive != NULL, GASPI_ERR_NULLPTR);
+    NEED(number != 0 && number <= weftgaspi.config.allreduce_elem_max, GASPI_ERR_INV_NUM,
+         "%u elements, at most %u", number, weftgaspi.config.allreduce_elem_max);
+    return GASPI_SUCCESS;
 }
 
 API(allreduce,
@@ -138,9 +137,10 @@ API(allreduce,
      const gaspi_operation_t operation, const gaspi_datatype_t type, const gaspi_group_t group,
      const gaspi_timeout_t timeout_ms))
 {
+    TRY_OPEN();
     TRY(check_buffers(send, receive, number));
-    if ((unsigned)operation > GASPI_OP_SUM || (unsigned)type > GASPI_TYPE_ULONG)
-        return GASPI_ERR_INV_NUM;
+    NEED((unsigned)operation <= GASPI_OP_SUM && (unsigned)type <= GASPI_TYPE_ULONG,
+         GASPI_ERR_INV_NUM, "operation %d of type %d", (int)operation, (int)type);
     return collective(
         group, timeout_ms,
         &(struct call){.kind = WEFTGASPI_ALLREDUCE,
@@ -158,10 +158,12 @@ API(allreduce_user,
      const gaspi_size_t element_size, gaspi_reduce_operation_t const operation,
      gaspi_reduce_state_t const state, const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
 {
+    TRY_OPEN();
     TRY(check_buffers(send, receive, number));
     TRY_PLACE(operation);
-    if (element_size == 0 || element_size > weftgaspi.config.allreduce_buf_size / number)
-        return GASPI_ERR_INV_SIZE;
+    NEED(element_size != 0 && element_size <= weftgaspi.config.allreduce_buf_size / number,
+         GASPI_ERR_INV_SIZE, "%u elements of %lu bytes, at most %lu bytes", number, element_size,
+         weftgaspi.config.allreduce_buf_size);
     return collective(
         group, timeout_ms,
         &(struct call){.kind = WEFTGASPI_ALLREDUCE_USER,

@@ -42,6 +42,7 @@ static void fill(const struct gpu_gaspi_table *t)
 {
     struct weftgaspi_place place;
 
+    weftgaspi_call = NULL; /* many segments are nowhere */
     for (int segment = 0; segment < t->segments; segment++) {
         const struct weftgaspi_segment *s = weftgaspi_segment_of((gaspi_segment_id_t)segment);
         if (s != NULL) {

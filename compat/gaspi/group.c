@@ -89,35 +89,28 @@ void weftgaspi_groups_close(void)
     weftgaspi.talk = WEFT_COMM_NONE;
 }
 
-static struct weftgaspi_group *group_of(gaspi_group_t group)
+struct weftgaspi_group *weftgaspi_group_of(gaspi_group_t group)
 {
     return group < WEFTGASPI_GROUPS && groups[group].there ? &groups[group] : NULL;
 }
 /* g: the group, which is there. */
 #define TRY_GROUP(g, group)                                                                        \
-    struct weftgaspi_group *const g = group_of(group);                                             \
-    TRY(g != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_GROUP)
-
-gaspi_return_t weftgaspi_group_in(gaspi_group_t group, struct weftgaspi_group **found)
-{
-    *found = group_of(group);
-    return *found != NULL && (*found)->committed ? GASPI_SUCCESS : GASPI_ERR_INV_GROUP;
-}
+    struct weftgaspi_group *const g = weftgaspi_group_of(group);                                   \
+    NEED(g != NULL, GASPI_ERR_INV_GROUP, "group %u", group)
 
 gaspi_return_t weftgaspi_group_enter(gaspi_group_t group, double until,
                                      struct weftgaspi_group **found)
 {
     const double most = 1e6; /* seconds at a time */
 
-    while ((*found = group_of(group)) != NULL && (*found)->waiting) {
+    while ((*found = weftgaspi_group_of(group)) != NULL && (*found)->waiting) {
         const double left = fmin(weftgaspi_left(until), most), at = weftgaspi_now() + left;
         const struct timespec limit = {(time_t)at, (long)((at - floor(at)) * 1e9)};
         if (left <= 0)
             return GASPI_TIMEOUT;
         pthread_cond_clockwait(&weftgaspi.left, &weftgaspi.lock, CLOCK_MONOTONIC, &limit);
     }
-    if (*found == NULL)
-        return GASPI_ERR_INV_GROUP;
+    NEED(*found != NULL, GASPI_ERR_INV_GROUP, "group %u", group);
     (*found)->waiting = true;
     return GASPI_SUCCESS;
 }
@@ -161,11 +154,10 @@ API(group_create, (gaspi_group_t *const group))
 API(group_delete, (const gaspi_group_t group))
 {
     TRY_OPEN();
-    TRY(group != GASPI_GROUP_ALL ? GASPI_SUCCESS : GASPI_ERR_INV_GROUP);
     LOCKED;
     TRY_GROUP(g, group);
-    if (g->waiting || g->kind != WEFTGASPI_NONE || g->commit != NULL)
-        return GASPI_ERR_ACTIVE_COLL;
+    NEED(group != GASPI_GROUP_ALL, GASPI_ERR_INV_GROUP, "the group of all stays");
+    NEED(!g->waiting && g->kind == WEFTGASPI_NONE && g->commit == NULL, GASPI_ERR_ACTIVE_COLL);
     if (g->team != NULL)
         weft_team_close(&g->team);
     if (g->comm != WEFT_COMM_NONE)
@@ -177,15 +169,13 @@ API(group_delete, (const gaspi_group_t group))
 API(group_add, (const gaspi_group_t group, const gaspi_rank_t rank))
 {
     TRY_OPEN();
-    TRY(weftgaspi_check_rank(rank));
+    NEED_RANK(rank);
     LOCKED;
     TRY_GROUP(g, group);
-    if (g->committed || g->commit != NULL)
-        return GASPI_ERR_INV_GROUP;
+    NEED(!g->committed && g->commit == NULL, GASPI_ERR_INV_GROUP, "it is committed");
     int i = g->size;
     for (int k = 0; k < g->size; k++)
-        if (g->ranks[k] == rank)
-            return GASPI_ERR_INV_RANK;
+        NEED(g->ranks[k] != rank, GASPI_ERR_INV_RANK, "rank %u is in group %u", rank, group);
     for (; i > 0 && g->ranks[i - 1] > rank; i--) /* sorted, so that all members have one order */
         g->ranks[i] = g->ranks[i - 1];
     g->ranks[i] = rank;

@@ -32,12 +32,31 @@
         if (try_code != GASPI_SUCCESS)                                                             \
             return try_code;                                                                       \
     } while (0)
-/* The library is open, and what pointer points to is there. */
-#define TRY_OPEN() TRY(weftgaspi.job != NULL ? GASPI_SUCCESS : GASPI_ERR_NOINIT)
+/*
+ * What a caller has to keep to; code: what it gets else. Each place says its first refusal by a
+ * line, with the call's name and, where they are given, numbers.
+ */
+#define NEED(condition, code, ...)                                                                 \
+    do {                                                                                           \
+        static bool said;                                                                          \
+        if (!(condition))                                                                          \
+            return weftgaspi_refuse(&said, code, "" __VA_ARGS__);                                  \
+    } while (0)
+extern __thread const char *weftgaspi_call; /* that this thread is in; NULL: nothing is said */
+gaspi_return_t weftgaspi_refuse(bool *said, gaspi_return_t code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#pragma GCC diagnostic ignored "-Wformat-zero-length"
+
+/* Procedures begin with these: the library is open, and what pointer points to is there. */
+#define TRY_OPEN()                                                                                 \
+    do {                                                                                           \
+        weftgaspi_call = __func__;                                                                 \
+        NEED(weftgaspi.job != NULL, GASPI_ERR_NOINIT);                                             \
+    } while (0)
 #define TRY_PLACE(pointer)                                                                         \
     do {                                                                                           \
-        if ((pointer) == NULL)                                                                     \
-            return GASPI_ERR_NULLPTR;                                                              \
+        weftgaspi_call = __func__;                                                                 \
+        NEED((pointer) != NULL, GASPI_ERR_NULLPTR);                                                \
     } while (0)
 
 /* A procedure that says one number, behind `first`. */
@@ -98,16 +117,18 @@ static inline void weftgaspi_unlock_block(const bool *locked)
     weftgaspi_unlock();
 }
 
+#define NEED_NOTIFICATION(id)                                                                      \
+    NEED((id) < weftgaspi.config.notification_num, GASPI_ERR_INV_NOTIF_ID,                         \
+         "notification %u of %u", id, weftgaspi.config.notification_num)
+
 /* When a limit is reached, by weftgaspi_now; INFINITY: never. Both in seconds. */
 double weftgaspi_now(void);
 double weftgaspi_until(gaspi_timeout_t timeout_ms);
 double weftgaspi_left(double until); /* 0 or more */
 /* What a status of weft is to GASPI. A loss is noted in the state vector; rank: who it was with. */
 gaspi_return_t weftgaspi_result(weft_status status, int rank);
-static inline gaspi_return_t weftgaspi_check_rank(gaspi_rank_t rank)
-{
-    return rank < weftgaspi.ranks ? GASPI_SUCCESS : GASPI_ERR_INV_RANK;
-}
+#define NEED_RANK(rank)                                                                            \
+    NEED((rank) < weftgaspi.ranks, GASPI_ERR_INV_RANK, "rank %u of %d", rank, weftgaspi.ranks)
 
 /* ---- segment.c ------------------------------------------------------------------------------- */
 
@@ -133,7 +154,7 @@ struct weftgaspi_segment *weftgaspi_segment_of(gaspi_segment_id_t segment); /* N
 /* s: the segment, which is there. */
 #define TRY_SEGMENT(s, segment)                                                                    \
     struct weftgaspi_segment *const s = weftgaspi_segment_of(segment);                             \
-    TRY(s != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_SEG)
+    NEED(s != NULL, GASPI_ERR_INV_SEG, "segment %u", segment)
 gaspi_return_t weftgaspi_check_local(gaspi_segment_id_t segment, gaspi_offset_t offset,
                                      gaspi_size_t bytes, void **address);
 /* INV_SEG: the rank has not registered it here. */
@@ -155,7 +176,8 @@ struct weftgaspi_queue {
     bool there;
     uint64_t posted, done;
     weft_op (*newest)[WEFTGASPI_KINDS]; /* by rank */
-    uint32_t *values;                   /* of notifications under way, by request */
+    /* Of notifications under way, by request: a purged queue's are still read. */
+    uint32_t values[WEFTGASPI_QUEUE_MOST];
 };
 
 /* All with the lock held. */
@@ -163,7 +185,7 @@ struct weftgaspi_queue *weftgaspi_queue_of(gaspi_queue_id_t queue); /* NULL: non
 /* q: the queue, which is there. */
 #define TRY_QUEUE(q, queue)                                                                        \
     struct weftgaspi_queue *const q = weftgaspi_queue_of(queue);                                   \
-    TRY(q != NULL ? GASPI_SUCCESS : GASPI_ERR_INV_QUEUE)
+    NEED(q != NULL, GASPI_ERR_INV_QUEUE, "queue %u", queue)
 void weftgaspi_remember(struct weftgaspi_queue *queue, int rank, weft_op op);
 /* The notification is set when the operation is done. */
 gaspi_return_t weftgaspi_reads_add(weft_op op, gaspi_segment_id_t segment,
@@ -211,8 +233,7 @@ struct weftgaspi_group {
 
 gaspi_return_t weftgaspi_groups_open(void);
 void weftgaspi_groups_close(void);
-/* The committed group; lock held. */
-gaspi_return_t weftgaspi_group_in(gaspi_group_t group, struct weftgaspi_group **found);
+struct weftgaspi_group *weftgaspi_group_of(gaspi_group_t group); /* NULL: none. Lock held. */
 /*
  * The group for a call that may wait, once no other thread is in one: TIMEOUT, INV_GROUP. Lock
  * held; given up meanwhile. Every success has its leave.

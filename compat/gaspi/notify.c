@@ -58,13 +58,6 @@ static gaspi_return_t look_for_notification(gaspi_segment_id_t segment, uint32_t
     return GASPI_SUCCESS;
 }
 
-static gaspi_return_t check_range(uint32_t first, uint32_t number)
-{
-    if (first >= weftgaspi.config.notification_num)
-        return GASPI_ERR_INV_NOTIF_ID;
-    return number <= weftgaspi.config.notification_num - first ? GASPI_SUCCESS : GASPI_ERR_INV_NUM;
-}
-
 /* Every ten seconds of a wait: naps are too short for the job to say it. */
 static void say_stall(gaspi_segment_id_t segment, uint32_t first, uint32_t number, double began,
                       double *next)
@@ -94,7 +87,9 @@ API(notify_waitsome, (const gaspi_segment_id_t local, const gaspi_notification_i
     TRY_PLACE(found);
     if (number == 0) /* nothing is waited for */
         return GASPI_SUCCESS;
-    TRY(check_range(first, number));
+    NEED_NOTIFICATION(first);
+    NEED(number <= weftgaspi.config.notification_num - first, GASPI_ERR_INV_NUM,
+         "%u from %u on, of %u", number, first, weftgaspi.config.notification_num);
     /* The count of what is found, and what lands only while this process looks. */
     weft_status status = weft_host_test(weftgaspi.job, weftgaspi.tag, 1, &counted);
     while (status == WEFT_OK || status == WEFT_ERR_TIMEOUT) {
@@ -117,7 +112,7 @@ API(notify_reset, (const gaspi_segment_id_t local, const gaspi_notification_id_t
     gaspi_notification_t was = 0;
 
     TRY_OPEN();
-    TRY(id < weftgaspi.config.notification_num ? GASPI_SUCCESS : GASPI_ERR_INV_NOTIF_ID);
+    NEED_NOTIFICATION(id);
     LOCKED;
     TRY_SEGMENT(s, local);
     if (weftgaspi.on_gpu) {

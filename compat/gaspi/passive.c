@@ -8,6 +8,11 @@
 
 #include <string.h>
 
+#define NEED_SIZE(size)                                                                            \
+    NEED((size) != 0 && (size) <= weftgaspi.config.passive_transfer_size_max,                      \
+         GASPI_ERR_INV_COMMSIZE, "%lu bytes, at most %u", size,                                   \
+         weftgaspi.config.passive_transfer_size_max)
+
 static struct pending {
     bool used, waiting; /* waiting: a thread is in the call */
     gaspi_segment_id_t segment;
@@ -50,7 +55,7 @@ static gaspi_return_t send(const struct pending *call, double until)
     void *address;
 
     LOCKED;
-    TRY(weftgaspi_check_rank(call->rank));
+    NEED_RANK(call->rank);
     TRY(weftgaspi_check_local(call->segment, call->offset, call->size, &address));
     struct pending *const p = place_for(call);
     if (p == NULL)
@@ -76,12 +81,6 @@ static gaspi_return_t send(const struct pending *call, double until)
     return weftgaspi_result(status, call->rank);
 }
 
-static gaspi_return_t check_size(gaspi_size_t size)
-{
-    return size != 0 && size <= weftgaspi.config.passive_transfer_size_max ? GASPI_SUCCESS
-                                                                           : GASPI_ERR_INV_COMMSIZE;
-}
-
 API(passive_send,
     (const gaspi_segment_id_t local, const gaspi_offset_t from, const gaspi_rank_t rank,
      const gaspi_size_t size, const gaspi_timeout_t timeout_ms))
@@ -89,7 +88,7 @@ API(passive_send,
     const struct pending call = {.segment = local, .offset = from, .rank = rank, .size = size};
 
     TRY_OPEN();
-    TRY(check_size(size));
+    NEED_SIZE(size);
     return send(&call, weftgaspi_until(timeout_ms));
 }
 
@@ -105,7 +104,7 @@ API(passive_receive,
 
     TRY_OPEN();
     TRY_PLACE(rank);
-    TRY(check_size(size));
+    NEED_SIZE(size);
     {
         LOCKED;
         TRY(weftgaspi_check_local(local, to, size, &address));
@@ -121,8 +120,8 @@ API(passive_receive,
         if (status == WEFT_OK) /* it has come meanwhile */
             status = weft_host_message_wait(weftgaspi.job, &op, &message);
     }
-    if (status == WEFT_ERR_BOUNDS)
-        return GASPI_ERR_INV_SIZE;
+    NEED(status != WEFT_ERR_BOUNDS, GASPI_ERR_INV_SIZE, "the message has more than %lu bytes",
+         size);
     TRY(weftgaspi_result(status, -1));
     *rank = (gaspi_rank_t)message.from;
     return GASPI_SUCCESS;
@@ -136,10 +135,11 @@ static gaspi_return_t find_word(gaspi_rank_t rank, gaspi_segment_id_t segment,
 {
     LOCKED;
     TRY(weftgaspi_place_of(rank, segment, place));
-    if (offset % 8 != 0)
-        return GASPI_ERR_UNALIGN_OFF;
-    return offset <= place->bytes && place->bytes - offset >= 8 ? GASPI_SUCCESS
-                                                                : GASPI_ERR_INV_REM_OFF;
+    NEED(offset % 8 == 0, GASPI_ERR_UNALIGN_OFF, "offset %lu", offset);
+    NEED(offset <= place->bytes && place->bytes - offset >= 8, GASPI_ERR_INV_REM_OFF,
+         "8 bytes at %lu of segment %u of rank %u, which has %zu", offset, segment, rank,
+         place->bytes);
+    return GASPI_SUCCESS;
 }
 
 static gaspi_return_t atomic_result(weft_status status, gaspi_rank_t rank)

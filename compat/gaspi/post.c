@@ -9,6 +9,7 @@
 #include <GASPI_GPU.h>
 
 struct request {
+    const char *call;
     bool read;
     bool alone;            /* a notification without transfers */
     gaspi_number_t number; /* of transfers */
@@ -28,21 +29,20 @@ struct request {
 static gaspi_return_t find_transfer(const struct request *r, gaspi_number_t i, void **address,
                                     struct weftgaspi_place *place)
 {
-    if (r->size[i] > weftgaspi.config.transfer_size_max)
-        return GASPI_ERR_INV_COMMSIZE;
+    NEED(r->size[i] <= weftgaspi.config.transfer_size_max, GASPI_ERR_INV_COMMSIZE,
+         "%lu bytes, at most %lu", r->size[i], weftgaspi.config.transfer_size_max);
     TRY(weftgaspi_check_local(r->local[i], r->here[i], r->size[i], address));
     TRY(weftgaspi_place_of(r->rank, r->remote[i], place));
-    return r->there[i] <= place->bytes && r->size[i] <= place->bytes - r->there[i]
-               ? GASPI_SUCCESS
-               : GASPI_ERR_INV_REM_OFF;
+    NEED(r->there[i] <= place->bytes && r->size[i] <= place->bytes - r->there[i],
+         GASPI_ERR_INV_REM_OFF, "%lu bytes at %lu of segment %u of rank %u, which has %zu",
+         r->size[i], r->there[i], r->remote[i], r->rank, place->bytes);
+    return GASPI_SUCCESS;
 }
 
 static gaspi_return_t check_note(const struct request *r, struct weftgaspi_place *place)
 {
-    if (r->id >= weftgaspi.config.notification_num)
-        return GASPI_ERR_INV_NOTIF_ID;
-    if (r->value == 0)
-        return GASPI_ERR_INV_NOTIF_VAL;
+    NEED_NOTIFICATION(r->id);
+    NEED(r->value != 0, GASPI_ERR_INV_NOTIF_VAL);
     return weftgaspi_place_of(r->read ? (gaspi_rank_t)weftgaspi.rank : r->rank, r->notified, place);
 }
 
@@ -53,8 +53,8 @@ static gaspi_return_t check(const struct request *r, const struct weftgaspi_queu
     struct weftgaspi_place place;
     void *address;
 
-    if (r->number > weftgaspi.config.rw_list_elem_max)
-        return GASPI_ERR_INV_NUM;
+    NEED(r->number <= weftgaspi.config.rw_list_elem_max, GASPI_ERR_INV_NUM,
+         "%u transfers, at most %u", r->number, weftgaspi.config.rw_list_elem_max);
     for (gaspi_number_t i = 0; i < r->number; i++)
         TRY(find_transfer(r, i, &address, &place));
     if (r->notifies)
@@ -89,7 +89,7 @@ static gaspi_return_t begin_transfer(const struct request *r, gaspi_number_t i,
 
 static gaspi_return_t notify(const struct request *r, struct weftgaspi_queue *q, weft_win head)
 {
-    uint32_t *const value = &q->values[q->posted % weftgaspi.config.queue_size_max];
+    uint32_t *const value = &q->values[q->posted % WEFTGASPI_QUEUE_MOST];
     weft_op op = {0, 0, 0};
 
     *value = r->value;
@@ -111,12 +111,12 @@ static gaspi_return_t post(const struct request *r)
     weft_op op = {0, 0, 0};
 
     TRY_OPEN();
-    if (r->number != 0 && (r->local == NULL || r->here == NULL || r->remote == NULL ||
-                           r->there == NULL || r->size == NULL))
-        return GASPI_ERR_NULLPTR;
-    if (r->number == 0 && !r->alone)
-        return GASPI_ERR_INV_NUM;
-    TRY(weftgaspi_check_rank(r->rank));
+    weftgaspi_call = r->call;
+    NEED(r->number == 0 || (r->local != NULL && r->here != NULL && r->remote != NULL &&
+                            r->there != NULL && r->size != NULL),
+         GASPI_ERR_NULLPTR);
+    NEED(r->number != 0 || r->alone, GASPI_ERR_INV_NUM, "no transfers");
+    NEED_RANK(r->rank);
     LOCKED;
     TRY_QUEUE(q, r->queue);
     TRY(check(r, q, &note));
@@ -133,7 +133,7 @@ static gaspi_return_t post(const struct request *r)
 /* ---- the calls ------------------------------------------------------------------------------- */
 
 /* Of arguments of these names: one transfer is a list of one. */
-#define REQUEST(...) ((struct request){.rank = rank, .queue = queue, __VA_ARGS__})
+#define REQUEST(...) ((struct request){.call = __func__, .rank = rank, .queue = queue, __VA_ARGS__})
 #define ONE(from, to)                                                                              \
     .number = 1, .local = &local, .here = &from, .remote = &remote, .there = &to, .size = &size
 #define LIST(from, to)                                                                             \

@@ -28,20 +28,16 @@ struct weftgaspi_queue *weftgaspi_queue_of(gaspi_queue_id_t queue)
 static void drop(struct weftgaspi_queue *q)
 {
     free(q->newest);
-    free(q->values);
-    memset(q, 0, sizeof(*q));
+    q->newest = NULL;
+    q->there = false;
 }
 
 static gaspi_return_t open_queue(struct weftgaspi_queue *q)
 {
     q->newest = calloc((size_t)weftgaspi.ranks, sizeof(*q->newest));
-    q->values = calloc(weftgaspi.config.queue_size_max, sizeof(*q->values));
-    if (q->newest == NULL || q->values == NULL) {
-        drop(q);
-        return GASPI_ERR_MEMALLOC;
-    }
-    q->there = true;
-    return GASPI_SUCCESS;
+    q->there = q->newest != NULL;
+    q->done = q->posted;
+    return q->there ? GASPI_SUCCESS : GASPI_ERR_MEMALLOC;
 }
 
 gaspi_return_t weftgaspi_queues_open(void)
@@ -78,7 +74,9 @@ API(queue_create, (gaspi_queue_id_t *const queue, const gaspi_timeout_t timeout_
     LOCKED;
     while (free_one < WEFTGASPI_QUEUES && queues[free_one].there)
         free_one++;
-    TRY(free_one == WEFTGASPI_QUEUES ? GASPI_ERROR : open_queue(&queues[free_one]));
+    if (free_one == WEFTGASPI_QUEUES)
+        return GASPI_ERROR;
+    TRY(open_queue(&queues[free_one]));
     *queue = free_one;
     return GASPI_SUCCESS;
 }
@@ -88,8 +86,8 @@ API(queue_delete, (const gaspi_queue_id_t queue))
     TRY_OPEN();
     LOCKED;
     TRY_QUEUE(q, queue);
-    if (q->posted != q->done)
-        return GASPI_ERROR; /* its requests may still read q->values */
+    NEED(q->posted == q->done, GASPI_ERROR, "queue %u has %u requests under way", queue,
+         (unsigned)(q->posted - q->done));
     drop(q);
     return GASPI_SUCCESS;
 }

@@ -138,8 +138,8 @@ gaspi_return_t weftgaspi_check_local(gaspi_segment_id_t segment, gaspi_offset_t 
                                      gaspi_size_t bytes, void **address)
 {
     TRY_SEGMENT(s, segment);
-    if (offset > s->bytes || bytes > s->bytes - offset)
-        return GASPI_ERR_INV_LOC_OFF;
+    NEED(offset <= s->bytes && bytes <= s->bytes - offset, GASPI_ERR_INV_LOC_OFF,
+         "%lu bytes at %lu of segment %u, which has %zu", bytes, offset, segment, s->bytes);
     *address = s->data + offset;
     return GASPI_SUCCESS;
 }
@@ -155,14 +155,13 @@ static gaspi_return_t find_part(int rank, int segment, uint64_t entry, int part,
 gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
                                   struct weftgaspi_place *place)
 {
-    TRY(weftgaspi_check_rank(rank));
-    if (segment >= WEFTGASPI_SEGMENTS)
-        return GASPI_ERR_INV_SEG;
+    NEED_RANK(rank);
+    NEED(segment < WEFTGASPI_SEGMENTS, GASPI_ERR_INV_SEG, "segment %u", segment);
     struct weftgaspi_place *const known = &places[word_of(rank, segment)];
     const uint64_t entry =
         rank == weftgaspi.rank ? segments[segment].entry : load_word(word_of(rank, segment));
-    if (entry == 0)
-        return GASPI_ERR_INV_SEG;
+    NEED(entry != 0, GASPI_ERR_INV_SEG, "rank %u has not registered segment %u here", rank,
+         segment);
     if (known->entry != entry) {
         struct weftgaspi_place found = {
             .entry = entry, .bytes = ENTRY_BYTES(entry), .told = known->told};
@@ -234,12 +233,11 @@ static gaspi_return_t make_segment(int segment, size_t bytes, void *memory)
 
 static gaspi_return_t check_new(gaspi_segment_id_t segment, gaspi_size_t bytes)
 {
-    if (segment >= weftgaspi.config.segment_max || segments[segment].there)
-        return GASPI_ERR_INV_SEG;
-    if (bytes == 0 || bytes >> 48 != 0)
-        return GASPI_ERR_INV_SEGSIZE;
-    return weftgaspi_segments_count() < weftgaspi.config.segment_max ? GASPI_SUCCESS
-                                                                     : GASPI_ERR_MANY_SEG;
+    NEED(segment < weftgaspi.config.segment_max, GASPI_ERR_INV_SEG, "segment %u of %u", segment,
+         weftgaspi.config.segment_max);
+    NEED(!segments[segment].there, GASPI_ERR_INV_SEG, "segment %u is there", segment);
+    NEED(bytes != 0 && bytes >> 48 == 0, GASPI_ERR_INV_SEGSIZE, "%lu bytes", bytes);
+    return GASPI_SUCCESS;
 }
 
 static gaspi_return_t make_alone(gaspi_segment_id_t segment, gaspi_size_t size, void *memory)
@@ -280,7 +278,7 @@ API(segment_register,
     (const gaspi_segment_id_t segment, const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 {
     TRY_OPEN();
-    TRY(weftgaspi_check_rank(rank));
+    NEED_RANK(rank);
     LOCKED;
     return tell(segment, rank);
 }
@@ -308,10 +306,9 @@ API(segment_delete, (const gaspi_segment_id_t segment))
 static gaspi_return_t make_for(gaspi_segment_id_t segment, gaspi_size_t size, void *memory,
                                gaspi_group_t group)
 {
-    struct weftgaspi_group *members;
-
     LOCKED;
-    TRY(weftgaspi_group_in(group, &members));
+    const struct weftgaspi_group *const members = weftgaspi_group_of(group);
+    NEED(members != NULL && members->committed, GASPI_ERR_INV_GROUP, "group %u", group);
     if (segment < WEFTGASPI_SEGMENTS && segments[segment].there && segments[segment].creating &&
         segments[segment].bytes == size)
         return GASPI_SUCCESS;
@@ -326,7 +323,6 @@ static gaspi_return_t make_for(gaspi_segment_id_t segment, gaspi_size_t size, vo
 static gaspi_return_t create(gaspi_segment_id_t segment, gaspi_size_t size, void *memory,
                              gaspi_group_t group, gaspi_timeout_t timeout_ms)
 {
-    TRY_OPEN();
     TRY(make_for(segment, size, memory, group));
     TRY(pgaspi_barrier(group, timeout_ms));
     LOCKED;
@@ -338,6 +334,7 @@ API(segment_create,
     (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_group_t group,
      const gaspi_timeout_t timeout_ms, const gaspi_alloc_t policy))
 {
+    TRY_OPEN();
     return create(segment, size, NULL, group, timeout_ms);
 }
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,24 @@ static struct {
     pthread_t thread;
     bool runs, ends;
 } watch;
+
+__thread const char *weftgaspi_call;
+
+gaspi_return_t weftgaspi_refuse(bool *said, gaspi_return_t code, const char *format, ...)
+{
+    char numbers[160];
+    va_list list;
+
+    if (weftgaspi_call == NULL || __atomic_exchange_n(said, true, __ATOMIC_RELAXED))
+        return code;
+    va_start(list, format);
+    vsnprintf(numbers, sizeof(numbers), format, list);
+    va_end(list);
+    fprintf(stderr, "weft-gaspi: rank %d: %s: %s%s%s\n", weftgaspi.rank,
+            weftgaspi_call + (*weftgaspi_call == 'p'), gaspi_error_str(code),
+            numbers[0] != 0 ? ": " : "", numbers);
+    return code;
+}
 
 /* ---- time, results --------------------------------------------------------------------------- */
 
@@ -249,28 +268,26 @@ API(proc_term, (const gaspi_timeout_t timeout_ms))
 API(proc_kill, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 {
     TRY_OPEN();
-    TRY(weftgaspi_check_rank(rank));
-    if (rank == weftgaspi.rank)
-        return GASPI_ERR_INV_RANK;
+    NEED_RANK(rank);
+    NEED(rank != weftgaspi.rank, GASPI_ERR_INV_RANK);
     return weftgaspi_dismiss(rank);
 }
 
 API(proc_ping, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 {
     TRY_OPEN();
-    TRY(weftgaspi_check_rank(rank));
+    NEED_RANK(rank);
     return weftgaspi_reach(rank, weftgaspi_until(timeout_ms));
 }
 
-API(connect, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
-{
-    return pgaspi_proc_ping(rank, timeout_ms);
-}
+extern __typeof__(gaspi_connect) pgaspi_connect __attribute__((alias("pgaspi_proc_ping")));
+extern __typeof__(gaspi_connect) gaspi_connect __attribute__((weak, alias("pgaspi_proc_ping")));
 
 API(disconnect, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 {
     TRY_OPEN();
-    return weftgaspi_check_rank(rank);
+    NEED_RANK(rank);
+    return GASPI_SUCCESS;
 }
 
 API(state_vec_get, (gaspi_state_vector_t states))

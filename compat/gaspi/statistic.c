@@ -57,8 +57,8 @@ API(statistic_counter_info, (const gaspi_statistic_counter_t counter,
     TRY_PLACE(name);
     TRY_PLACE(description);
     TRY_PLACE(verbosity);
-    if (counter >= WEFTGASPI_COUNTERS)
-        return GASPI_ERR_INV_NUM;
+    NEED(counter < WEFTGASPI_COUNTERS, GASPI_ERR_INV_NUM, "counter %u of %d", counter,
+         WEFTGASPI_COUNTERS);
     *argument =
         names[counter].by_rank ? GASPI_STATISTIC_ARGUMENT_RANK : GASPI_STATISTIC_ARGUMENT_NONE;
     *name = (gaspi_string_t)(uintptr_t)names[counter].name;
@@ -72,10 +72,10 @@ API(statistic_counter_get, (const gaspi_statistic_counter_t counter, const gaspi
 {
     TRY_OPEN();
     TRY_PLACE(value);
-    if (counter >= WEFTGASPI_COUNTERS)
-        return GASPI_ERR_INV_NUM;
-    if (names[counter].by_rank && argument >= (gaspi_number_t)weftgaspi.ranks)
-        return GASPI_ERR_INV_RANK;
+    NEED(counter < WEFTGASPI_COUNTERS, GASPI_ERR_INV_NUM, "counter %u of %d", counter,
+         WEFTGASPI_COUNTERS);
+    NEED(!names[counter].by_rank || argument < (gaspi_number_t)weftgaspi.ranks, GASPI_ERR_INV_RANK,
+         "rank %u of %d", argument, weftgaspi.ranks);
     *value =
         __atomic_load_n(&values[names[counter].by_rank ? argument : 0][counter], __ATOMIC_RELAXED);
     return GASPI_SUCCESS;
@@ -84,8 +84,8 @@ API(statistic_counter_get, (const gaspi_statistic_counter_t counter, const gaspi
 API(statistic_counter_reset, (const gaspi_statistic_counter_t counter))
 {
     TRY_OPEN();
-    if (counter >= WEFTGASPI_COUNTERS)
-        return GASPI_ERR_INV_NUM;
+    NEED(counter < WEFTGASPI_COUNTERS, GASPI_ERR_INV_NUM, "counter %u of %d", counter,
+         WEFTGASPI_COUNTERS);
     for (int rank = 0; rank < weftgaspi.ranks; rank++)
         __atomic_store_n(&values[rank][counter], 0, __ATOMIC_RELAXED);
     return GASPI_SUCCESS;

@@ -40,17 +40,14 @@ API(print_error, (const gaspi_return_t code, gaspi_string_t *const text))
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-/* One write, so that lines of several processes stay whole. */
+/* One write, where the buffer has room, so that lines of several processes stay whole. */
 static void print(const char *format, va_list list)
 {
-    char line[1024];
-    const int head = snprintf(line, sizeof(line), "[ Rank %4d]: ", weftgaspi.rank);
-    const int text = vsnprintf(line + head, sizeof(line) - (size_t)head, format, list);
-
-    if (text < 0)
-        return;
-    fwrite(line, 1, strlen(line), stdout);
+    flockfile(stdout);
+    printf("[ Rank %4d]: ", weftgaspi.rank);
+    vprintf(format, list);
     fflush(stdout);
+    funlockfile(stdout);
 }
 
 API_OF(void, printf, (const char *format, ...))
@@ -67,7 +64,7 @@ API_OF(void, printf_to, (gaspi_rank_t rank, const char *format, ...))
 {
     va_list list;
 
-    if (weftgaspi.job == NULL || weftgaspi_check_rank(rank) != GASPI_SUCCESS)
+    if (weftgaspi.job == NULL || rank >= weftgaspi.ranks)
         return;
     va_start(list, format);
     print(format, list);
@@ -134,7 +131,7 @@ bool weftgaspi_bound_to_socket(void)
 
 /* The process's number on its host, whose node of memory it is bound to. ENV: without -N. */
 SAY(numa_socket, gaspi_uchar, weft_numbers_of(weftgaspi.job)->node_process, TRY_OPEN();
-    TRY(weftgaspi_bound_to_socket() ? GASPI_SUCCESS : GASPI_ERR_ENV))
+    NEED(weftgaspi_bound_to_socket(), GASPI_ERR_ENV, "needs gaspi_run -N"))
 
 /* The calling thread stays on the processors of that node. GASPI_ERROR: there is no such node. */
 API(set_socket_affinity, (const gaspi_uchar socket))

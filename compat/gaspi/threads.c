@@ -16,15 +16,17 @@ static struct {
 } pool;
 static __thread int own = -1; /* this thread's number */
 
-#define TRY_POOL() TRY(pool.total != 0 ? GASPI_SUCCESS : GASPI_ERR_NOINIT)
+#define TRY_POOL()                                                                                 \
+    weftgaspi_call = __func__;                                                                     \
+    NEED(pool.total != 0, GASPI_ERR_NOINIT)
 SAY(threads_get_num_cores, gaspi_int, sysconf(_SC_NPROCESSORS_ONLN), (void)0)
 SAY(threads_get_total, gaspi_int, pool.total, TRY_POOL())
-SAY(threads_get_tid, gaspi_int, own, TRY(own >= 0 ? GASPI_SUCCESS : GASPI_ERR_NOINIT))
+SAY(threads_get_tid, gaspi_int, own, NEED(own >= 0, GASPI_ERR_NOINIT))
 
 API(threads_init_user, (const unsigned int number))
 {
-    if (number == 0 || number > MOST)
-        return GASPI_ERR_INV_NUM;
+    weftgaspi_call = __func__;
+    NEED(number != 0 && number <= MOST, GASPI_ERR_INV_NUM, "%u threads, at most %d", number, MOST);
     LOCKED;
     if (pool.total != 0)
         return GASPI_ERR_INITED;
@@ -51,8 +53,8 @@ API(threads_register, (gaspi_int * thread))
     TRY_PLACE(thread);
     TRY_POOL();
     LOCKED;
-    if (own >= 0 || pool.registered == pool.total)
-        return GASPI_ERR_INV_NUM;
+    NEED(own < 0 && pool.registered < pool.total, GASPI_ERR_INV_NUM, "%d of %d are registered",
+         pool.registered, pool.total);
     *thread = own = pool.registered++;
     return GASPI_SUCCESS;
 }
@@ -62,8 +64,7 @@ API(threads_run, (void *(*function)(void *), void *argument))
     TRY_PLACE(function);
     TRY_POOL();
     LOCKED;
-    if (pool.started == MOST)
-        return GASPI_ERR_INV_NUM;
+    NEED(pool.started != MOST, GASPI_ERR_INV_NUM);
     if (pthread_create(&pool.started_threads[pool.started], NULL, function, argument) != 0)
         return GASPI_ERROR;
     pool.started++;

@@ -133,6 +133,9 @@ typedef enum {
     GASPI_ALLOC_DEFAULT = GASPI_MEM_UNINITIALIZED
 } gaspi_alloc_t;
 
+/* Of memory of the program. Notifications are each process's own in either. */
+enum { GASPI_PROC_LOCAL, GASPI_NODE_LOCAL };
+
 typedef enum { GASPI_STATE_HEALTHY, GASPI_STATE_CORRUPT } gaspi_state_t;
 typedef gaspi_state_t *gaspi_state_vector_t;
 

@@ -266,7 +266,7 @@ void segments(void)
         GOOD(gaspi_segment_size(0, i, &size));
         CHECK(size == 4097);
     }
-    GOOD(gaspi_segment_use(3, used, sizeof(used), GASPI_GROUP_ALL, GASPI_BLOCK, 0));
+    GOOD(gaspi_segment_use(3, used, sizeof(used), GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_PROC_LOCAL));
     GOOD(gaspi_segment_avail_local(&id));
     CHECK(id == 1);
     GOOD(gaspi_segment_num(&number));
@@ -333,6 +333,7 @@ void texts(void)
     gaspi_delay();
     gaspi_print_affinity_mask();
     gaspi_printf("%d of %d says %s\n", rank, ranks, "hello");
+    gaspi_printf("long %02000d end\n", rank);
     gaspi_printf_to(0, "to rank 0\n");
     gaspi_printf_to(ranks, "to nobody\n");
 }

@@ -258,6 +258,21 @@ void queues(void)
     CODE(GASPI_ERR_INV_QUEUE, gaspi_queue_size(16, &number));
     CODE(GASPI_ERR_NULLPTR, gaspi_queue_size(0, NULL));
     CODE(GASPI_ERR_NULLPTR, gaspi_queue_create(NULL, GASPI_BLOCK));
+    /* A queue that is purged and deleted: what was posted to it still arrives, as it was. */
+    GOOD(gaspi_queue_create(&queue, GASPI_BLOCK));
+    for (unsigned i = 0; i < 64; i++)
+        GOOD(gaspi_write_notify(0, 0, after(rank), 0, 1024, 1024, 100 + i, 1000 + i, queue,
+                                GASPI_BLOCK));
+    GOOD(gaspi_queue_purge(queue, GASPI_BLOCK));
+    GOOD(gaspi_queue_delete(queue));
+    GOOD(gaspi_queue_create(&queue, GASPI_BLOCK));
+    for (unsigned i = 0; i < 64; i++)
+        CHECK(await(0, 100 + i) == 1000 + i);
+    GOOD(gaspi_queue_delete(queue));
+    for (int i = 0; i < 10000; i++) {
+        GOOD(gaspi_queue_create(&queue, GASPI_BLOCK));
+        GOOD(gaspi_queue_delete(queue));
+    }
     while (gaspi_queue_create(&queue, GASPI_BLOCK) == GASPI_SUCCESS)
         made[more++] = queue;
     CHECK(more == 10 && queue == 15);
