@@ -17,7 +17,7 @@ enum { PROCESSES = 2, RANKS = 2, ROUNDS = 200, BYTES = 512 };
 struct data {
     unsigned char *memory, *source; /* BYTES of each rank */
     int rounds;
-    uint64_t wrong;
+    uint64_t wrong[RANKS]; /* by rank here */
 };
 
 /* Pairs of ranks of two processes send to each other, and check. */
@@ -35,7 +35,7 @@ WEFT_KERNEL(exchanging, struct data, data)
         weft_put_notify(self, win, partner, 0, source, BYTES, 1);
         weft_wait(self, 1, 1);
         weft_for (i, BYTES)
-            data->wrong += mine[i] != (unsigned char)(round + partner);
+            data->wrong[slot] += mine[i] != (unsigned char)(round + partner);
         weft_notify(self, WEFT_COMM_WORLD, partner, 2);
         weft_wait(self, 2, 1);
     }
@@ -197,7 +197,7 @@ static int body(int process)
     fault_add(FAULT_WORD_READY);
     if (status == WEFT_OK)
         status = weft_run(job, &data, sizeof(data), NULL);
-    if (status == WEFT_OK && data.wrong != 0)
+    if (status == WEFT_OK && data.wrong[0] + data.wrong[1] != 0)
         status = WEFT_ERR_DEVICE;
     weft_close(job);
     return (int)status;
