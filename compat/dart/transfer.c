@@ -4,10 +4,9 @@
  */
 #include "internal.h"
 
-/* What was begun. */
+/* The newest operation that is not done at once: all are of one kind, to one unit. */
 struct dart_handle_struct {
-    size_t count, room;
-    weft_op *op;
+    weft_op op;
 };
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -58,21 +57,6 @@ struct move {
     struct rows rows;
 };
 
-/* Room for one more operation: before it begins, so that none is forgotten. */
-static dart_ret_t make_room(const struct move *m)
-{
-    dart_handle_t const h = m->handle;
-
-    if (h == NULL || h->count < h->room)
-        return DART_OK;
-    const size_t room = h->room == 0 ? 1 : 2 * h->room;
-    weft_op *const more = realloc(h->op, room * sizeof(*more));
-    TRY_MEMORY_OF(m->call, more);
-    h->op = more;
-    h->room = room;
-    return DART_OK;
-}
-
 static dart_ret_t begin_rows(struct move *m)
 {
     const struct rows r = m->rows;
@@ -81,7 +65,6 @@ static dart_ret_t begin_rows(struct move *m)
     m->rows.height = 0;
     if (r.height == 0)
         return DART_OK;
-    TRY(make_room(m));
     const weft_gptr first = weft_gptr_add(m->pointer, (int64_t)r.at);
     unsigned char *const memory = m->memory + r.own;
     if (r.height > 1 && m->put)
@@ -95,8 +78,8 @@ static dart_ret_t begin_rows(struct move *m)
     else
         TRY_WEFT(weft_host_gget_begin(weftdart.job, first, memory, r.width, &op));
     m->has_begun = true;
-    if (m->handle != NULL)
-        m->handle->op[m->handle->count++] = op;
+    if (m->handle != NULL && op.sequence != 0)
+        m->handle->op = op;
     return DART_OK;
 }
 
@@ -175,24 +158,8 @@ static dart_ret_t move(struct move *m, dart_gptr_t gptr, size_t nelem, dart_data
 dart_ret_t dart_handle_free(dart_handle_t *handle)
 {
     TRY_PLACE(handle);
-    if (*handle != NULL)
-        free((*handle)->op);
     free(*handle);
     *handle = DART_HANDLE_NULL;
-    return DART_OK;
-}
-
-static dart_ret_t test(dart_handle_t handle, weft_progress how, int *done)
-{
-    for (size_t i = 0; handle != NULL && i < handle->count && *done; i++)
-        TRY_WEFT(weft_host_op_test(weftdart.job, handle->op[i], how, done));
-    return DART_OK;
-}
-
-static dart_ret_t wait_for(dart_handle_t handle, weft_progress how)
-{
-    for (size_t i = 0; handle != NULL && i < handle->count; i++)
-        TRY_WEFT(weft_host_op_wait(weftdart.job, handle->op[i], how));
     return DART_OK;
 }
 
@@ -202,7 +169,8 @@ static dart_ret_t wait_all(const char *call, dart_handle_t *handles, size_t n, w
     if (handles == NULL && n > 0)
         return INVALID(call, "%zu handles at NULL", n);
     for (size_t i = 0; i < n; i++) {
-        TRY(wait_for(handles[i], how));
+        if (handles[i] != NULL)
+            TRY_WEFT(weft_host_op_wait(weftdart.job, handles[i]->op, how));
         TRY(dart_handle_free(&handles[i]));
     }
     return DART_OK;
@@ -217,7 +185,8 @@ dart_ret_t weftdart_test(const char *call, dart_handle_t *handles, size_t n, wef
     if (finished == NULL || (handles == NULL && n > 0))
         return INVALID(call, "%zu handles, or finished, at NULL", n);
     for (size_t i = 0; i < n && done; i++)
-        TRY(test(handles[i], how, &done));
+        if (handles[i] != NULL)
+            TRY_WEFT(weft_host_op_test(weftdart.job, handles[i]->op, how, &done));
     for (size_t i = 0; i < n && done && frees; i++)
         TRY(dart_handle_free(&handles[i]));
     *finished = done;
@@ -274,12 +243,10 @@ static dart_ret_t move_with(struct move *m, dart_gptr_t gptr, size_t nelem, dart
     m->handle = calloc(1, sizeof(*m->handle));
     TRY_MEMORY_OF(m->call, m->handle);
     const dart_ret_t code = move(m, gptr, nelem, local, remote);
-    if (code == DART_OK) {
+    if (code == DART_OK)
         *handle = m->handle;
-    } else {
-        wait_for(m->handle, WEFT_LOCAL);
-        dart_handle_free(&m->handle);
-    }
+    else
+        wait_all(m->call, &m->handle, 1, WEFT_LOCAL);
     return code;
 }
 
