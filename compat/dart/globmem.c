@@ -10,11 +10,14 @@ static struct weftdart_segment segments[WEFTDART_SEGMENTS]; /* by number; 0: the
 
 dart_ret_t weftdart_segment_of(const char *call, int segment, struct weftdart_segment **found)
 {
+    const int number = segment < 0 ? -segment : segment;
+
     TRY(weftdart_open(call));
-    if (segment < 0 || segment >= WEFTDART_SEGMENTS ||
-        (segment > 0 && (!segments[segment].there || segments[segment].gone)))
+    if (number >= WEFTDART_SEGMENTS ||
+        (number > 0 && (!segments[number].there || segments[number].gone ||
+                        segments[number].adopted != (segment < 0))))
         return weftdart_refuse(DART_ERR_NOTFOUND, call, "there is no segment %d", segment);
-    *found = &segments[segment];
+    *found = &segments[number];
     return DART_OK;
 }
 
@@ -29,7 +32,7 @@ dart_ret_t weftdart_pointer(const char *call, dart_gptr_t gptr, weft_gptr *point
                                gptr.segid, segment->team, gptr.teamid);
     if (gptr.unitid < 0 || gptr.unitid >= team->members)
         return INVALID(call, "unit %d of %d", gptr.unitid, team->members);
-    *pointer = weft_gptr_make(team->unit[gptr.unitid], (uint32_t)gptr.segid,
+    *pointer = weft_gptr_make(team->unit[gptr.unitid], segment->span.base.segment,
                               segment->span.base.generation, gptr.addr_or_offs.offset);
     return DART_OK;
 }
@@ -193,7 +196,8 @@ static dart_ret_t make_segment(const char *call, dart_team_t team, size_t nelem,
     else /* the last small element, too, is in a word that updates reach */
         TRY_WEFT(weft_galloc(weftdart.job, t->group, (most + 7) & ~(size_t)7, &span));
     weftdart_segment_enter(team, adopt ? bytes : most, adopt, &span);
-    *gptr = (dart_gptr_t){.segid = (int16_t)span.base.segment, .teamid = team};
+    const int number = (int)span.base.segment;
+    *gptr = (dart_gptr_t){.segid = (int16_t)(adopt ? -number : number), .teamid = team};
     return DART_OK;
 }
 

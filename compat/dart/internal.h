@@ -146,7 +146,7 @@ struct weftdart_segment {
     weft_gspan span;
 };
 
-/* NOTFOUND: there is none of that number. Segment 0 has none. */
+/* NOTFOUND: there is none of that number, which is negative of registered memory. 0: the heap. */
 dart_ret_t weftdart_segment_of(const char *call, int segment, struct weftdart_segment **found);
 /* s: the segment, which is there. */
 #define TRY_SEGMENT(call, s, segment)                                                              \

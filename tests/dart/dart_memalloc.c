@@ -129,6 +129,10 @@ static void registered(void)
 
     memset(memory, 0, sizeof(memory));
     GOOD(dart_team_memregister_aligned(DART_TEAM_ALL, 1000, DART_TYPE_INT, memory, &g));
+    CHECK(g.segid < 0); /* as DASH tells registered memory */
+    dart_gptr_t other = g;
+    other.segid = (int16_t)-g.segid;
+    CODE(DART_ERR_NOTFOUND, dart_get_blocking(&value, other, 1, DART_TYPE_INT, DART_TYPE_INT));
     GOOD(dart_gptr_setunit(&g, DART_TEAM_UNIT_ID(next)));
     GOOD(dart_gptr_incaddr(&g, 5 * (int)sizeof(int)));
     GOOD(dart_put_blocking(g, &value, 1, DART_TYPE_INT, DART_TYPE_INT));
@@ -167,7 +171,7 @@ static void deregistered(void)
     GOOD(dart_team_memderegister(unit == 0 ? b : a));
     GOOD(dart_team_memderegister(c));
     GOOD(dart_team_memregister_aligned(DART_TEAM_ALL, 4, DART_TYPE_INT, memory, &c));
-    CHECK(c.segid == (a.segid < b.segid ? a.segid : b.segid));
+    CHECK(c.segid == (a.segid > b.segid ? a.segid : b.segid));
     GOOD(dart_team_memderegister(c));
 
     GOOD(dart_team_clone(DART_TEAM_ALL, &team));
