@@ -106,7 +106,7 @@ static gaspi_return_t collective(gaspi_group_t group, gaspi_timeout_t timeout_ms
 
     LOCKED;
     TRY(weftgaspi_group_enter(group, until, &g));
-    if (!g->committed)
+    if (g->team == NULL)
         code = GASPI_ERR_INV_GROUP;
     else if (g->kind == WEFTGASPI_NONE)
         code = begin_collective(g, call);

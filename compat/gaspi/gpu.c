@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *current; /* the table's memory */
-
 weft_job *gaspi_gpu_job(void)
 {
     return weftgaspi.job;
@@ -85,8 +83,8 @@ static gaspi_return_t make_table(gaspi_pointer_t *table)
         weft_free(weftgaspi.job, device);
         return code;
     }
-    weft_free(weftgaspi.job, current);
-    *table = current = device;
+    weft_free(weftgaspi.job, weftgaspi.gpu_table);
+    *table = weftgaspi.gpu_table = device;
     return GASPI_SUCCESS;
 }
 
@@ -96,11 +94,6 @@ gaspi_return_t gaspi_gpu_table(gaspi_pointer_t *const table)
     TRY_PLACE(table);
     LOCKED;
     return make_table(table);
-}
-
-void weftgaspi_gpu_close(void)
-{
-    current = NULL;
 }
 
 /* ---- of GPI-2 1.3 ---------------------------------------------------------------------------- */

@@ -61,7 +61,6 @@ static gaspi_return_t establish(struct weftgaspi_group *g, uint32_t number)
         status = weft_team_open(weftgaspi.job, g->comm, g->size, own_place(g), "a GASPI group",
                                 NULL, &g->team);
     g->number = number;
-    g->committed = status == WEFT_OK;
     return weftgaspi_result(status, -1);
 }
 
@@ -172,7 +171,7 @@ API(group_add, (const gaspi_group_t group, const gaspi_rank_t rank))
     NEED_RANK(rank);
     LOCKED;
     TRY_GROUP(g, group);
-    NEED(!g->committed && g->commit == NULL, GASPI_ERR_INV_GROUP, "it is committed");
+    NEED(g->team == NULL && g->commit == NULL, GASPI_ERR_INV_GROUP, "it is committed");
     int i = g->size;
     for (int k = 0; k < g->size; k++)
         NEED(g->ranks[k] != rank, GASPI_ERR_INV_RANK, "rank %u is in group %u", rank, group);
@@ -307,7 +306,7 @@ API(group_commit, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
     gaspi_return_t code = GASPI_SUCCESS;
     if (g->size == 0 || own_place(g) < 0)
         code = GASPI_ERR_INV_GROUP;
-    else if (!g->committed)
+    else if (g->team == NULL)
         code = commit(g, until);
     weftgaspi_group_leave(g);
     return code;

@@ -1,7 +1,7 @@
 /*
  * compat/gaspi/internal.h - what the files of the library share. GASPI over weft's public API
  * alone: a rank is a process of the job; a segment is one or two exposures; a queue remembers the
- * last operations posted to it; a group is a team of host programs.
+ * last put and get posted to it; a group is a team of host programs.
  */
 #ifndef WEFTGASPI_INTERNAL_H
 #define WEFTGASPI_INTERNAL_H
@@ -91,10 +91,11 @@ extern struct weftgaspi_state {
     pthread_cond_t left;  /* a thread has left a call of a group */
     gaspi_config_t config;
     int rank, ranks;
-    bool on_gpu;    /* segments lie in a GPU's memory, which this program cannot load from */
-    int tag;        /* counted with every notification, so that waiters wake */
-    weft_comm talk; /* messages of the library's own */
-    unsigned char *corrupt; /* by rank */
+    bool on_gpu;     /* segments lie in a GPU's memory, which this program cannot load from */
+    int tag;         /* counted with every notification, so that waiters wake */
+    weft_comm talk;  /* messages of the library's own */
+    void *gpu_table; /* what kernels use: gpu.c */
+    struct weftgaspi_peer *peer; /* by rank */
 } weftgaspi;
 
 /* Tags of messages on weftgaspi.talk. */
@@ -170,12 +171,10 @@ gaspi_return_t weftgaspi_dismiss(gaspi_rank_t rank);
 
 /* ---- queue.c, notify.c ----------------------------------------------------------------------- */
 
-enum { WEFTGASPI_KINDS = 4 }; /* of operations to one rank: by path, puts and gets */
-
 struct weftgaspi_queue {
     bool there;
+    int number;
     uint64_t posted, done;
-    weft_op (*newest)[WEFTGASPI_KINDS]; /* by rank */
     /* Of notifications under way, by request: a purged queue's are still read. */
     uint32_t values[WEFTGASPI_QUEUE_MOST];
 };
@@ -186,11 +185,10 @@ struct weftgaspi_queue *weftgaspi_queue_of(gaspi_queue_id_t queue); /* NULL: non
 #define TRY_QUEUE(q, queue)                                                                        \
     struct weftgaspi_queue *const q = weftgaspi_queue_of(queue);                                   \
     NEED(q != NULL, GASPI_ERR_INV_QUEUE, "queue %u", queue)
-void weftgaspi_remember(struct weftgaspi_queue *queue, int rank, weft_op op);
 /* The notification is set when the operation is done. */
 gaspi_return_t weftgaspi_reads_add(weft_op op, gaspi_segment_id_t segment,
                                    gaspi_notification_id_t id);
-gaspi_return_t weftgaspi_queues_open(void);
+void weftgaspi_queues_open(void);
 void weftgaspi_queues_close(void);
 /* Sets notifications of reads that are done; true: some are still under way. Lock held. */
 bool weftgaspi_reads_done(void);
@@ -210,12 +208,12 @@ enum weftgaspi_collective {
 struct weftgaspi_commit; /* what is under way of a commit */
 
 struct weftgaspi_group {
-    bool there, committed;
+    bool there;
     bool waiting; /* a thread is in a call of it: weftgaspi_group_enter, _leave */
     int size, *ranks;
     uint32_t number; /* of its messages */
     weft_comm comm;
-    weft_team *team;
+    weft_team *team; /* NULL: it is not committed */
     struct weftgaspi_commit *commit;
     /* The collective under way. */
     enum weftgaspi_collective kind;
@@ -245,9 +243,6 @@ void weftgaspi_group_leave(struct weftgaspi_group *g);
 /* ---- passive.c ------------------------------------------------------------------------------- */
 void weftgaspi_passive_close(void);
 
-/* ---- gpu.c ----------------------------------------------------------------------------------- */
-void weftgaspi_gpu_close(void);
-
 /* ---- text.c ---------------------------------------------------------------------------------- */
 bool weftgaspi_bound_to_socket(void); /* by gaspi_run -N */
 
@@ -268,7 +263,20 @@ enum weftgaspi_counter {
 };
 /* One counter more by that much; rank: of those by rank. Any thread. */
 void weftgaspi_count(enum weftgaspi_counter counter, int rank, uint64_t more);
-gaspi_return_t weftgaspi_counters_open(void);
-void weftgaspi_counters_close(void);
+
+/* ---- what is known of a rank ------------------------------------------------------------------
+ */
+
+struct weftgaspi_peer {
+    bool corrupt;
+    uint64_t counters[WEFTGASPI_COUNTERS]; /* what is not by rank, rank 0 has */
+    /* The newest put and the newest get of a queue, which stand for those before them. */
+    weft_op newest[WEFTGASPI_QUEUES][2];
+    struct weftgaspi_place places[WEFTGASPI_SEGMENTS]; /* what was found before, and told */
+};
+static inline weft_op *weftgaspi_newest(int rank, const struct weftgaspi_queue *queue, bool get)
+{
+    return &weftgaspi.peer[rank].newest[queue->number][get];
+}
 
 #endif

@@ -10,7 +10,7 @@
 
 #define NEED_SIZE(size)                                                                            \
     NEED((size) != 0 && (size) <= weftgaspi.config.passive_transfer_size_max,                      \
-         GASPI_ERR_INV_COMMSIZE, "%lu bytes, at most %u", size,                                   \
+         GASPI_ERR_INV_COMMSIZE, "%lu bytes, at most %u", size,                                    \
          weftgaspi.config.passive_transfer_size_max)
 
 static struct pending {
@@ -129,41 +129,40 @@ API(passive_receive,
 
 /* ---- atomic operations: they return when they are done, whatever the limit ------------------- */
 
-/* Where a word is in its window. */
-static gaspi_return_t find_word(gaspi_rank_t rank, gaspi_segment_id_t segment,
-                                gaspi_offset_t offset, struct weftgaspi_place *place)
+/* fetch_add: of `first`; else compare_swap: `first` becomes `second`. */
+static gaspi_return_t update(gaspi_rank_t rank, gaspi_segment_id_t segment, gaspi_offset_t offset,
+                             bool adds, uint64_t first, uint64_t second, gaspi_atomic_value_t *old)
 {
-    LOCKED;
-    TRY(weftgaspi_place_of(rank, segment, place));
-    NEED(offset % 8 == 0, GASPI_ERR_UNALIGN_OFF, "offset %lu", offset);
-    NEED(offset <= place->bytes && place->bytes - offset >= 8, GASPI_ERR_INV_REM_OFF,
-         "8 bytes at %lu of segment %u of rank %u, which has %zu", offset, segment, rank,
-         place->bytes);
-    return GASPI_SUCCESS;
-}
+    struct weftgaspi_place place;
+    uint64_t was;
 
-static gaspi_return_t atomic_result(weft_status status, gaspi_rank_t rank)
-{
+    {
+        LOCKED;
+        TRY(weftgaspi_place_of(rank, segment, &place));
+    }
+    NEED(offset % 8 == 0, GASPI_ERR_UNALIGN_OFF, "offset %lu", offset);
+    NEED(offset <= place.bytes && place.bytes - offset >= 8, GASPI_ERR_INV_REM_OFF,
+         "8 bytes at %lu of segment %u of rank %u, which has %zu", offset, segment, rank,
+         place.bytes);
+    const size_t at = place.data_offset + offset;
+    const weft_status status =
+        adds ? weft_host_fetch_add(weftgaspi.job, place.data, 0, at, first, &was)
+             : weft_host_compare_swap(weftgaspi.job, place.data, 0, at, first, second, &was);
     weftgaspi_count(WEFTGASPI_ATOMICS, 0, status == WEFT_OK);
     /* The memory that the segment is bound to is not aligned itself. */
-    return status == WEFT_ERR_ARGUMENT ? GASPI_ERR_UNALIGN_OFF : weftgaspi_result(status, rank);
+    NEED(status != WEFT_ERR_ARGUMENT, GASPI_ERR_UNALIGN_OFF, "its memory");
+    TRY(weftgaspi_result(status, rank));
+    *old = was;
+    return GASPI_SUCCESS;
 }
 
 API(atomic_fetch_add, (const gaspi_segment_id_t segment, const gaspi_offset_t offset,
                        const gaspi_rank_t rank, const gaspi_atomic_value_t value,
                        gaspi_atomic_value_t *const old, const gaspi_timeout_t timeout_ms))
 {
-    struct weftgaspi_place place;
-    uint64_t was;
-
     TRY_OPEN();
     TRY_PLACE(old);
-    TRY(find_word(rank, segment, offset, &place));
-    TRY(atomic_result(
-        weft_host_fetch_add(weftgaspi.job, place.data, 0, place.data_offset + offset, value, &was),
-        rank));
-    *old = was;
-    return GASPI_SUCCESS;
+    return update(rank, segment, offset, true, value, 0, old);
 }
 
 API(atomic_compare_swap,
@@ -171,15 +170,7 @@ API(atomic_compare_swap,
      const gaspi_atomic_value_t expected, const gaspi_atomic_value_t desired,
      gaspi_atomic_value_t *const old, const gaspi_timeout_t timeout_ms))
 {
-    struct weftgaspi_place place;
-    uint64_t was;
-
     TRY_OPEN();
     TRY_PLACE(old);
-    TRY(find_word(rank, segment, offset, &place));
-    TRY(atomic_result(weft_host_compare_swap(weftgaspi.job, place.data, 0,
-                                             place.data_offset + offset, expected, desired, &was),
-                      rank));
-    *old = was;
-    return GASPI_SUCCESS;
+    return update(rank, segment, offset, false, expected, desired, old);
 }

@@ -81,7 +81,8 @@ static gaspi_return_t begin_transfer(const struct request *r, gaspi_number_t i,
                                                r->size[i], op);
     TRY(weftgaspi_result(status, r->rank));
     q->posted++;
-    weftgaspi_remember(q, r->rank, *op);
+    if (op->sequence != 0) /* it is under way */
+        *weftgaspi_newest(r->rank, q, r->read) = *op;
     weftgaspi_count(r->read ? WEFTGASPI_READS : WEFTGASPI_WRITES, 0, 1);
     weftgaspi_count(r->read ? WEFTGASPI_READ : WEFTGASPI_WRITTEN, r->rank, r->size[i]);
     return GASPI_SUCCESS;
@@ -100,7 +101,8 @@ static gaspi_return_t notify(const struct request *r, struct weftgaspi_queue *q,
         status = weft_host_notify(weftgaspi.job, r->rank, weftgaspi.tag);
     TRY(weftgaspi_result(status, r->rank));
     q->posted++;
-    weftgaspi_remember(q, r->rank, op);
+    if (op.sequence != 0)
+        *weftgaspi_newest(r->rank, q, false) = op;
     weftgaspi_count(WEFTGASPI_NOTIFIES, 0, 1);
     return GASPI_SUCCESS;
 }

@@ -1,7 +1,7 @@
 /*
- * compat/gaspi/queue.c - queues: the newest operation of each kind to each rank, which stands for
- * those before it, and two free-running counters: requests posted, and requests that a wait has
- * seen done. Besides, reads whose notification is set when they are done.
+ * compat/gaspi/queue.c - queues: two free-running counters, of requests posted, and of requests
+ * that a wait has seen done; what it waits for stands in weftgaspi_peer. Besides, reads whose
+ * notification is set when they are done.
  */
 #include "internal.h"
 
@@ -25,32 +25,17 @@ struct weftgaspi_queue *weftgaspi_queue_of(gaspi_queue_id_t queue)
     return queue < WEFTGASPI_QUEUES && queues[queue].there ? &queues[queue] : NULL;
 }
 
-static void drop(struct weftgaspi_queue *q)
+void weftgaspi_queues_open(void)
 {
-    free(q->newest);
-    q->newest = NULL;
-    q->there = false;
-}
-
-static gaspi_return_t open_queue(struct weftgaspi_queue *q)
-{
-    q->newest = calloc((size_t)weftgaspi.ranks, sizeof(*q->newest));
-    q->there = q->newest != NULL;
-    q->done = q->posted;
-    return q->there ? GASPI_SUCCESS : GASPI_ERR_MEMALLOC;
-}
-
-gaspi_return_t weftgaspi_queues_open(void)
-{
-    for (unsigned i = 0; i < weftgaspi.config.queue_num; i++)
-        TRY(open_queue(&queues[i]));
-    return GASPI_SUCCESS;
+    for (int i = 0; i < WEFTGASPI_QUEUES; i++) {
+        queues[i].number = i;
+        queues[i].there = i < (int)weftgaspi.config.queue_num;
+        queues[i].done = queues[i].posted;
+    }
 }
 
 void weftgaspi_queues_close(void)
 {
-    for (int i = 0; i < WEFTGASPI_QUEUES; i++)
-        drop(&queues[i]);
     free(reads);
     reads = NULL;
     reads_count = reads_room = 0;
@@ -76,7 +61,7 @@ API(queue_create, (gaspi_queue_id_t *const queue, const gaspi_timeout_t timeout_
         free_one++;
     if (free_one == WEFTGASPI_QUEUES)
         return GASPI_ERROR;
-    TRY(open_queue(&queues[free_one]));
+    queues[free_one].there = true;
     *queue = free_one;
     return GASPI_SUCCESS;
 }
@@ -88,7 +73,7 @@ API(queue_delete, (const gaspi_queue_id_t queue))
     TRY_QUEUE(q, queue);
     NEED(q->posted == q->done, GASPI_ERROR, "queue %u has %u requests under way", queue,
          (unsigned)(q->posted - q->done));
-    drop(q);
+    q->there = false;
     return GASPI_SUCCESS;
 }
 
@@ -103,19 +88,6 @@ API(queue_size, (const gaspi_queue_id_t queue, gaspi_number_t *const size))
 }
 
 ASK_LOCKED(queue_num, gaspi_number_t, queues_there())
-
-/* The newest operation of its kind stands for those before it. */
-void weftgaspi_remember(struct weftgaspi_queue *q, int rank, weft_op op)
-{
-    weft_op *const newest = q->newest[rank];
-    int i = 0;
-
-    if (op.sequence == 0) /* done */
-        return;
-    while (i < WEFTGASPI_KINDS - 1 && newest[i].sequence != 0 && newest[i].kind != op.kind)
-        i++;
-    newest[i] = op;
-}
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
@@ -141,13 +113,14 @@ static gaspi_return_t wait_queue(gaspi_queue_id_t queue, double until)
     TRY_QUEUE(q, queue);
     const uint64_t posted = q->posted;
     for (int rank = 0; rank < weftgaspi.ranks; rank++)
-        for (int kind = 0; kind < WEFTGASPI_KINDS && q->there; kind++) {
-            const weft_op op = q->newest[rank][kind];
+        for (int get = 0; get < 2 && q->there; get++) {
+            weft_op *const newest = weftgaspi_newest(rank, q, get);
+            const weft_op op = *newest;
             if (op.sequence == 0)
                 continue;
             TRY(wait_op(op, rank, until));
-            if (q->there && q->newest[rank][kind].sequence == op.sequence)
-                q->newest[rank][kind] = (weft_op){0, 0, 0};
+            if (newest->sequence == op.sequence)
+                *newest = (weft_op){0, 0, 0};
         }
     if (q->there && (int64_t)(posted - q->done) > 0)
         q->done = posted;
@@ -171,7 +144,8 @@ API(queue_purge, (const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms
     TRY_OPEN();
     LOCKED;
     TRY_QUEUE(q, queue);
-    memset(q->newest, 0, (size_t)weftgaspi.ranks * sizeof(*q->newest));
+    for (int rank = 0; rank < weftgaspi.ranks; rank++)
+        memset(weftgaspi_newest(rank, q, false), 0, 2 * sizeof(weft_op));
     q->done = q->posted;
     return GASPI_SUCCESS;
 }

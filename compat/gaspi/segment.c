@@ -14,7 +14,6 @@
 
 static struct weftgaspi_segment segments[WEFTGASPI_SEGMENTS];
 static unsigned generations[WEFTGASPI_SEGMENTS];
-static struct weftgaspi_place *places; /* by rank and segment: what was found before, and told */
 /* By rank and segment; then this process's notification_num, and a word that dismisses it. */
 static uint64_t *directory;
 static weft_win window; /* of the directories */
@@ -89,8 +88,7 @@ gaspi_return_t weftgaspi_segments_open(void)
     const uint64_t number = weftgaspi.config.notification_num;
 
     directory = weft_malloc(weftgaspi.job, words() * 8);
-    places = calloc(words(), sizeof(*places));
-    if (directory == NULL || places == NULL)
+    if (directory == NULL)
         return GASPI_ERR_MEMALLOC;
     TRY(weftgaspi_result(weft_copy(weftgaspi.job, directory + words() - 2, &number, sizeof(number)),
                          -1));
@@ -102,8 +100,6 @@ gaspi_return_t weftgaspi_segments_open(void)
 void weftgaspi_segments_close(void)
 {
     memset(segments, 0, sizeof(segments));
-    free(places);
-    places = NULL;
 }
 
 gaspi_return_t weftgaspi_reach(gaspi_rank_t rank, double until)
@@ -157,7 +153,7 @@ gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
 {
     NEED_RANK(rank);
     NEED(segment < WEFTGASPI_SEGMENTS, GASPI_ERR_INV_SEG, "segment %u", segment);
-    struct weftgaspi_place *const known = &places[word_of(rank, segment)];
+    struct weftgaspi_place *const known = &weftgaspi.peer[rank].places[segment];
     const uint64_t entry =
         rank == weftgaspi.rank ? segments[segment].entry : load_word(word_of(rank, segment));
     NEED(entry != 0, GASPI_ERR_INV_SEG, "rank %u has not registered segment %u here", rank,
@@ -266,7 +262,7 @@ API(segment_bind, (const gaspi_segment_id_t segment, const gaspi_pointer_t point
 static gaspi_return_t tell(gaspi_segment_id_t segment, int rank)
 {
     TRY_SEGMENT(s, segment);
-    bool *const told = &places[word_of(rank, segment)].told;
+    bool *const told = &weftgaspi.peer[rank].places[segment].told;
     if (*told || rank == weftgaspi.rank)
         return GASPI_SUCCESS;
     TRY(store_word(rank, word_of(weftgaspi.rank, segment), s->entry));
@@ -289,7 +285,7 @@ API(segment_delete, (const gaspi_segment_id_t segment))
     LOCKED;
     TRY_SEGMENT(s, segment);
     for (int i = 0; i < weftgaspi.ranks; i++) {
-        bool *const told = &places[word_of(i, segment)].told;
+        bool *const told = &weftgaspi.peer[i].places[segment].told;
         if (*told)
             store_word(i, word_of(weftgaspi.rank, segment), 0);
         *told = false;
@@ -308,7 +304,7 @@ static gaspi_return_t make_for(gaspi_segment_id_t segment, gaspi_size_t size, vo
 {
     LOCKED;
     const struct weftgaspi_group *const members = weftgaspi_group_of(group);
-    NEED(members != NULL && members->committed, GASPI_ERR_INV_GROUP, "group %u", group);
+    NEED(members != NULL && members->team != NULL, GASPI_ERR_INV_GROUP, "group %u", group);
     if (segment < WEFTGASPI_SEGMENTS && segments[segment].there && segments[segment].creating &&
         segments[segment].bytes == size)
         return GASPI_SUCCESS;

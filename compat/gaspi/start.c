@@ -93,8 +93,8 @@ static void note_loss(int rank)
 
     if (lost >= 0)
         rank = lost;
-    if (rank >= 0 && rank < weftgaspi.ranks && weftgaspi.corrupt != NULL)
-        __atomic_store_n(&weftgaspi.corrupt[rank], 1, __ATOMIC_RELAXED);
+    if (rank >= 0 && rank < weftgaspi.ranks && weftgaspi.peer != NULL)
+        __atomic_store_n(&weftgaspi.peer[rank].corrupt, true, __ATOMIC_RELAXED);
 }
 
 gaspi_return_t weftgaspi_result(weft_status status, int rank)
@@ -201,12 +201,11 @@ static gaspi_return_t open_tables(void)
     weftgaspi.rank = numbers->process;
     weftgaspi.ranks = numbers->processes;
     weftgaspi.on_gpu = weft_process_kind(weftgaspi.job, weftgaspi.rank) == WEFT_KIND_CUDA;
-    weftgaspi.corrupt = calloc((size_t)weftgaspi.ranks, 1);
-    if (weftgaspi.corrupt == NULL)
+    weftgaspi.peer = calloc((size_t)weftgaspi.ranks, sizeof(*weftgaspi.peer));
+    if (weftgaspi.peer == NULL)
         return GASPI_ERR_MEMALLOC;
     TRY(weftgaspi_result(weft_tags_take(weftgaspi.job, 1, &weftgaspi.tag), -1));
-    TRY(weftgaspi_counters_open());
-    TRY(weftgaspi_queues_open());
+    weftgaspi_queues_open();
     TRY(weftgaspi_segments_open());
     TRY(weftgaspi_groups_open());
     /* All can be written to from here on. */
@@ -222,14 +221,13 @@ static void close_job(void)
     watch_end();
     weft_close(weftgaspi.job); /* returns errors that the program has been told, too */
     weftgaspi.job = NULL;
-    weftgaspi_gpu_close();
+    weftgaspi.gpu_table = NULL;
     weftgaspi_passive_close();
     weftgaspi_groups_close();
     weftgaspi_segments_close();
     weftgaspi_queues_close();
-    weftgaspi_counters_close();
-    free(weftgaspi.corrupt);
-    weftgaspi.corrupt = NULL;
+    free(weftgaspi.peer);
+    weftgaspi.peer = NULL;
 }
 
 API(proc_init, (const gaspi_timeout_t timeout_ms))
@@ -297,7 +295,8 @@ API(state_vec_get, (gaspi_state_vector_t states))
     if (weft_lost(weftgaspi.job) >= 0)
         note_loss(-1);
     for (int i = 0; i < weftgaspi.ranks; i++)
-        states[i] = __atomic_load_n(&weftgaspi.corrupt[i], __ATOMIC_RELAXED) ? GASPI_STATE_CORRUPT
-                                                                             : GASPI_STATE_HEALTHY;
+        states[i] = __atomic_load_n(&weftgaspi.peer[i].corrupt, __ATOMIC_RELAXED)
+                        ? GASPI_STATE_CORRUPT
+                        : GASPI_STATE_HEALTHY;
     return GASPI_SUCCESS;
 }

@@ -1,9 +1,6 @@
 /* compat/gaspi/statistic.c - counters of what the process has done. */
 #include "internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static const struct {
     const char *name, *description;
     bool by_rank;
@@ -19,25 +16,12 @@ static const struct {
     [WEFTGASPI_WRITTEN] = {"bytes written", "bytes of writes, by rank", true},
     [WEFTGASPI_READ] = {"bytes read", "bytes of reads, by rank", true},
 };
-static uint64_t (*values)[WEFTGASPI_COUNTERS]; /* by rank; what is not, at the first */
 static unsigned level;
-
-gaspi_return_t weftgaspi_counters_open(void)
-{
-    values = calloc((size_t)weftgaspi.ranks, sizeof(*values));
-    return values != NULL ? GASPI_SUCCESS : GASPI_ERR_MEMALLOC;
-}
-
-void weftgaspi_counters_close(void)
-{
-    free(values);
-    values = NULL;
-}
 
 void weftgaspi_count(enum weftgaspi_counter counter, int rank, uint64_t more)
 {
     if (__atomic_load_n(&level, __ATOMIC_RELAXED) != 0)
-        __atomic_fetch_add(&values[rank][counter], more, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&weftgaspi.peer[rank].counters[counter], more, __ATOMIC_RELAXED);
 }
 
 API(statistic_verbosity_level, (const gaspi_number_t verbosity))
@@ -76,8 +60,8 @@ API(statistic_counter_get, (const gaspi_statistic_counter_t counter, const gaspi
          WEFTGASPI_COUNTERS);
     NEED(!names[counter].by_rank || argument < (gaspi_number_t)weftgaspi.ranks, GASPI_ERR_INV_RANK,
          "rank %u of %d", argument, weftgaspi.ranks);
-    *value =
-        __atomic_load_n(&values[names[counter].by_rank ? argument : 0][counter], __ATOMIC_RELAXED);
+    *value = __atomic_load_n(
+        &weftgaspi.peer[names[counter].by_rank ? argument : 0].counters[counter], __ATOMIC_RELAXED);
     return GASPI_SUCCESS;
 }
 
@@ -87,6 +71,6 @@ API(statistic_counter_reset, (const gaspi_statistic_counter_t counter))
     NEED(counter < WEFTGASPI_COUNTERS, GASPI_ERR_INV_NUM, "counter %u of %d", counter,
          WEFTGASPI_COUNTERS);
     for (int rank = 0; rank < weftgaspi.ranks; rank++)
-        __atomic_store_n(&values[rank][counter], 0, __ATOMIC_RELAXED);
+        __atomic_store_n(&weftgaspi.peer[rank].counters[counter], 0, __ATOMIC_RELAXED);
     return GASPI_SUCCESS;
 }

@@ -43,6 +43,13 @@ int main(int argc, char **argv)
     }
     GOOD(gaspi_proc_term(GASPI_BLOCK));
     closed();
+    /* And once more, with nothing of before. */
+    GOOD(gaspi_proc_init(GASPI_BLOCK));
+    barrier();
+    queues();
+    segments();
+    GOOD(gaspi_proc_term(GASPI_BLOCK));
+    closed();
     if (rank == 0)
         printf("GASPI on %d processes: %u checks in each passed\n", ranks, checks);
     return 0;
