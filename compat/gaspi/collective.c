@@ -44,40 +44,24 @@ static void combine_user(const weft_combine *combine, const void *from, void *in
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
-struct call {
-    enum weftgaspi_collective kind;
-    const void *send;
-    void *receive;
-    size_t number;
-    weft_combine combine;
-    struct weftgaspi_user user;
-};
-
-static gaspi_return_t begin_collective(struct weftgaspi_group *g, const struct call *call)
+static gaspi_return_t begin_collective(struct weftgaspi_group *g,
+                                       const struct weftgaspi_collective *call)
 {
-    void *result = NULL;
-    weft_status status;
-
+    g->call = *call;
+    g->call.kind = WEFTGASPI_NONE;
     if (call->kind == WEFTGASPI_ALLREDUCE_USER) {
-        result = realloc(g->user.result, call->number * call->combine.bytes);
+        void *const result = realloc(g->result, call->number * call->combine.bytes);
         if (result == NULL)
             return GASPI_ERR_MEMALLOC;
+        g->call.user.result = g->result = result;
+        g->call.combine.operation = &g->call.user;
     }
-    g->combine = call->combine;
-    g->combine.operation = &g->user;
-    if (result != NULL) {
-        g->user = call->user;
-        g->user.result = result;
-    }
-    if (call->kind == WEFTGASPI_BARRIER)
-        status = weft_team_barrier(g->team, &g->op);
-    else
-        status = weft_team_allreduce(g->team, call->send, call->receive, call->number, &g->combine,
-                                     &g->op);
-    if (status == WEFT_OK) {
-        g->kind = call->kind;
-        g->receive = call->receive;
-    }
+    const weft_status status = call->kind == WEFTGASPI_BARRIER
+                                   ? weft_team_barrier(g->team, &g->op)
+                                   : weft_team_allreduce(g->team, call->send, call->receive,
+                                                         call->number, &g->call.combine, &g->op);
+    if (status == WEFT_OK)
+        g->call.kind = call->kind;
     weftgaspi_count(WEFTGASPI_COLLECTIVES, 0, status == WEFT_OK);
     return weftgaspi_result(status, -1);
 }
@@ -90,15 +74,13 @@ static gaspi_return_t finish(struct weftgaspi_group *g, double until)
     weftgaspi_lock();
     const gaspi_return_t code = weftgaspi_result(status, -1);
 
-    if (code == GASPI_TIMEOUT)
-        return code;
-    const bool user = g->kind == WEFTGASPI_ALLREDUCE_USER;
-    g->kind = WEFTGASPI_NONE;
-    return code == GASPI_SUCCESS && user ? g->user.code : code;
+    if (code != GASPI_TIMEOUT)
+        g->call.kind = WEFTGASPI_NONE;
+    return code == GASPI_SUCCESS ? g->call.user.code : code;
 }
 
 static gaspi_return_t collective(gaspi_group_t group, gaspi_timeout_t timeout_ms,
-                                 const struct call *call)
+                                 const struct weftgaspi_collective *call)
 {
     const double until = weftgaspi_until(timeout_ms);
     gaspi_return_t code = GASPI_SUCCESS;
@@ -108,9 +90,9 @@ static gaspi_return_t collective(gaspi_group_t group, gaspi_timeout_t timeout_ms
     TRY(weftgaspi_group_enter(group, until, &g));
     if (g->team == NULL)
         code = GASPI_ERR_INV_GROUP;
-    else if (g->kind == WEFTGASPI_NONE)
+    else if (g->call.kind == WEFTGASPI_NONE)
         code = begin_collective(g, call);
-    else if (g->kind != call->kind || g->receive != call->receive)
+    else if (g->call.kind != call->kind || g->call.receive != call->receive)
         code = GASPI_ERR_ACTIVE_COLL;
     if (code == GASPI_SUCCESS)
         code = finish(g, until);
@@ -121,7 +103,7 @@ static gaspi_return_t collective(gaspi_group_t group, gaspi_timeout_t timeout_ms
 API(barrier, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
 {
     TRY_OPEN();
-    return collective(group, timeout_ms, &(struct call){.kind = WEFTGASPI_BARRIER});
+    return collective(group, timeout_ms, &(struct weftgaspi_collective){.kind = WEFTGASPI_BARRIER});
 }
 
 static gaspi_return_t check_buffers(const void *send, const void *receive, gaspi_number_t number)
@@ -141,16 +123,16 @@ API(allreduce,
     TRY(check_buffers(send, receive, number));
     NEED((unsigned)operation <= GASPI_OP_SUM && (unsigned)type <= GASPI_TYPE_ULONG,
          GASPI_ERR_INV_NUM, "operation %d of type %d", (int)operation, (int)type);
-    return collective(
-        group, timeout_ms,
-        &(struct call){.kind = WEFTGASPI_ALLREDUCE,
-                       .send = send,
-                       .receive = receive,
-                       .number = number,
-                       .combine = {.combine = types[type].combine[operation],
-                                   .bytes = types[type].bytes,
-                                   .commutes = 1,
-                                   .check = (uint32_t)type << 8 | (uint32_t)operation}});
+    return collective(group, timeout_ms,
+                      &(struct weftgaspi_collective){
+                          .kind = WEFTGASPI_ALLREDUCE,
+                          .send = send,
+                          .receive = receive,
+                          .number = number,
+                          .combine = {.combine = types[type].combine[operation],
+                                      .bytes = types[type].bytes,
+                                      .commutes = 1,
+                                      .check = (uint32_t)type << 8 | (uint32_t)operation}});
 }
 
 API(allreduce_user,
@@ -164,16 +146,16 @@ API(allreduce_user,
     NEED(element_size != 0 && element_size <= weftgaspi.config.allreduce_buf_size / number,
          GASPI_ERR_INV_SIZE, "%u elements of %lu bytes, at most %lu bytes", number, element_size,
          weftgaspi.config.allreduce_buf_size);
-    return collective(
-        group, timeout_ms,
-        &(struct call){.kind = WEFTGASPI_ALLREDUCE_USER,
-                       .send = send,
-                       .receive = receive,
-                       .number = number,
-                       .combine = {.combine = combine_user,
-                                   .bytes = element_size,
-                                   .commutes = 1,
-                                   .in_calls = 1,
-                                   .check = UINT32_MAX},
-                       .user = {.operation = operation, .state = state, .timeout = timeout_ms}});
+    return collective(group, timeout_ms,
+                      &(struct weftgaspi_collective){
+                          .kind = WEFTGASPI_ALLREDUCE_USER,
+                          .send = send,
+                          .receive = receive,
+                          .number = number,
+                          .combine = {.combine = combine_user,
+                                      .bytes = element_size,
+                                      .commutes = 1,
+                                      .in_calls = 1,
+                                      .check = UINT32_MAX},
+                          .user = {.operation = operation, .state = state, .timeout = timeout_ms}});
 }

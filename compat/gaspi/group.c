@@ -39,7 +39,7 @@ static void forget(struct weftgaspi_group *g)
 {
     free(g->commit);
     free(g->ranks);
-    free(g->user.result);
+    free(g->result);
     memset(g, 0, sizeof(*g));
 }
 
@@ -156,7 +156,7 @@ API(group_delete, (const gaspi_group_t group))
     LOCKED;
     TRY_GROUP(g, group);
     NEED(group != GASPI_GROUP_ALL, GASPI_ERR_INV_GROUP, "the group of all stays");
-    NEED(!g->waiting && g->kind == WEFTGASPI_NONE && g->commit == NULL, GASPI_ERR_ACTIVE_COLL);
+    NEED(!g->waiting && g->call.kind == WEFTGASPI_NONE && g->commit == NULL, GASPI_ERR_ACTIVE_COLL);
     if (g->team != NULL)
         weft_team_close(&g->team);
     if (g->comm != WEFT_COMM_NONE)

@@ -198,7 +198,7 @@ gaspi_return_t weftgaspi_notify_self(gaspi_segment_id_t segment, gaspi_notificat
 
 /* ---- group.c --------------------------------------------------------------------------------- */
 
-enum weftgaspi_collective {
+enum weftgaspi_collective_kind {
     WEFTGASPI_NONE,
     WEFTGASPI_BARRIER,
     WEFTGASPI_ALLREDUCE,
@@ -215,18 +215,22 @@ struct weftgaspi_group {
     weft_comm comm;
     weft_team *team; /* NULL: it is not committed */
     struct weftgaspi_commit *commit;
-    /* The collective under way. */
-    enum weftgaspi_collective kind;
     weft_team_op *op;
-    const void *receive; /* where its result goes */
-    weft_combine combine;
-    struct weftgaspi_user {
-        gaspi_reduce_operation_t operation;
-        gaspi_reduce_state_t state;
-        gaspi_timeout_t timeout;
-        gaspi_return_t code;
-        void *result;
-    } user;
+    void *result; /* of the program's operation */
+    struct weftgaspi_collective {
+        enum weftgaspi_collective_kind kind;
+        const void *send;
+        void *receive;
+        size_t number;
+        weft_combine combine;
+        struct weftgaspi_user {
+            gaspi_reduce_operation_t operation;
+            gaspi_reduce_state_t state;
+            gaspi_timeout_t timeout;
+            gaspi_return_t code;
+            void *result;
+        } user;
+    } call; /* that is under way */
 };
 
 gaspi_return_t weftgaspi_groups_open(void);
