@@ -7,7 +7,6 @@ struct dart_lock_struct {
     weft_glock among_units;
     pthread_mutex_t among_threads;
     pthread_t owner; /* 0: nobody here has it */
-    bool initialized;
 };
 
 static bool is_own(struct dart_lock_struct *lock)
@@ -34,7 +33,6 @@ dart_ret_t dart_team_lock_init(dart_team_t team, dart_lock_t *lock)
     }
     weftdart_segment_enter(team, 0, false, &made->among_units.memory);
     pthread_mutex_init(&made->among_threads, NULL);
-    made->initialized = true;
     *lock = made;
     return DART_OK;
 }
@@ -106,5 +104,5 @@ dart_ret_t dart_lock_release(dart_lock_t lock)
 
 bool dart_lock_initialized(struct dart_lock_struct const *lock)
 {
-    return lock != NULL && lock->initialized;
+    return lock != DART_LOCK_NULL;
 }

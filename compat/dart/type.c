@@ -114,13 +114,9 @@ dart_ret_t dart_type_create_custom(size_t num_bytes, dart_datatype_t *newtype)
         return INVALID(__func__, "a type of 0 bytes");
     TRY(make_type(__func__, DART_TYPE_BYTE, 1, &type, &block));
     *block = one;
-    *type = (struct weftdart_type){.base = (dart_datatype_t)type,
-                                   .size = num_bytes,
-                                   .count = 1,
-                                   .extent = 1,
-                                   .elements = 1,
-                                   .block = block};
-    *newtype = (dart_datatype_t)type;
+    type->size = num_bytes;
+    type->extent = type->elements = 1;
+    *newtype = type->base = (dart_datatype_t)type;
     return DART_OK;
 }
 
