@@ -104,6 +104,10 @@ void atomics(void);
 void statistics(void);
 void texts(void);
 void threads(void);
+void no_time(void);
+void made_and_deleted(void);
+void passive_threads(void);
+void at_the_bounds(void);
 void closed(void);
 
 #endif

@@ -29,6 +29,10 @@ int main(int argc, char **argv)
         {"statistics", statistics},
         {"texts", texts},
         {"threads", threads},
+        {"no_time", no_time},
+        {"made_and_deleted", made_and_deleted},
+        {"passive_threads", passive_threads},
+        {"at_the_bounds", at_the_bounds},
     };
 
     configuration_before();
