@@ -75,8 +75,7 @@ gaspi_return_t weftgaspi_groups_open(void)
         ranks[i] = i;
     chosen = 0;
     *all = (struct weftgaspi_group){.there = true, .size = weftgaspi.ranks, .ranks = ranks};
-    TRY(weftgaspi_result(
-        weft_message_group_take(weftgaspi.job, TALK, ranks, weftgaspi.ranks, &weftgaspi.talk), -1));
+    TRY_WEFT(weft_message_group_take(weftgaspi.job, TALK, ranks, weftgaspi.ranks, &weftgaspi.talk));
     return weftgaspi.config.build_infrastructure == GASPI_TOPOLOGY_NONE ? GASPI_SUCCESS
                                                                         : establish(all, ALL);
 }

@@ -122,6 +122,7 @@ static inline void weftgaspi_unlock_block(const bool *locked)
     NEED((id) < weftgaspi.config.notification_num, GASPI_ERR_INV_NOTIF_ID,                         \
          "notification %u of %u", id, weftgaspi.config.notification_num)
 
+#define TRY_WEFT(expression) TRY(weftgaspi_result(expression, -1))
 /* When a limit is reached, by weftgaspi_now; INFINITY: never. Both in seconds. */
 double weftgaspi_now(void);
 double weftgaspi_until(gaspi_timeout_t timeout_ms);

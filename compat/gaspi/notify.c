@@ -12,31 +12,29 @@
 enum { BUNCH = 1024 }; /* notifications of a GPU's memory fetched at once */
 
 /* The first that is set of `number` words from `first` on; -1: none; -2: they cannot be read. */
-static int64_t scan(const struct weftgaspi_segment *s, uint32_t first, uint32_t number)
+static int64_t scan(gaspi_segment_id_t segment, const struct weftgaspi_segment *s, uint32_t first,
+                    uint32_t number)
 {
-    const uint32_t *const words = (const uint32_t *)(const void *)s->head;
-
-    for (uint32_t i = first; i < first + number; i++)
-        if (__atomic_load_n(&words[i], __ATOMIC_ACQUIRE) != 0)
-            return i;
-    return -1;
-}
-
-static int64_t scan_gpu(gaspi_segment_id_t segment, uint32_t first, uint32_t number)
-{
-    static uint32_t words[BUNCH]; /* lock held */
+    static uint32_t fetched[BUNCH]; /* of a GPU's memory; lock held */
     struct weftgaspi_place place;
 
-    if (weftgaspi_place_of((gaspi_rank_t)weftgaspi.rank, segment, &place) != GASPI_SUCCESS)
+    if (weftgaspi.on_gpu &&
+        weftgaspi_place_of((gaspi_rank_t)weftgaspi.rank, segment, &place) != GASPI_SUCCESS)
         return -2;
-    for (uint32_t done = 0; done < number; done += BUNCH) {
-        const uint32_t bunch = number - done < BUNCH ? number - done : BUNCH;
-        if (weft_host_get(weftgaspi.job, place.head, 0, (size_t)(first + done) * 4, words,
-                          (size_t)bunch * 4) != WEFT_OK)
-            return -2;
+    for (uint32_t at = first, left = number; left > 0;) {
+        const uint32_t bunch = left < BUNCH ? left : BUNCH;
+        const uint32_t *words = (const uint32_t *)(const void *)s->head + at;
+        if (weftgaspi.on_gpu) {
+            words = fetched;
+            if (weft_host_get(weftgaspi.job, place.head, 0, (size_t)at * 4, fetched,
+                              (size_t)bunch * 4) != WEFT_OK)
+                return -2;
+        }
         for (uint32_t i = 0; i < bunch; i++)
-            if (words[i] != 0)
-                return first + done + i;
+            if (__atomic_load_n(&words[i], __ATOMIC_ACQUIRE) != 0)
+                return at + i;
+        at += bunch;
+        left -= bunch;
     }
     return -1;
 }
@@ -49,7 +47,7 @@ static gaspi_return_t look_for_notification(gaspi_segment_id_t segment, uint32_t
     LOCKED;
     *reading = weftgaspi_reads_done();
     TRY_SEGMENT(s, segment);
-    const int64_t id = weftgaspi.on_gpu ? scan_gpu(segment, first, number) : scan(s, first, number);
+    const int64_t id = scan(segment, s, first, number);
     if (id == -2)
         return GASPI_ERROR;
     if (id < 0)

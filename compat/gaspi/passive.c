@@ -122,7 +122,7 @@ API(passive_receive,
     }
     NEED(status != WEFT_ERR_BOUNDS, GASPI_ERR_INV_SIZE, "the message has more than %lu bytes",
          size);
-    TRY(weftgaspi_result(status, -1));
+    TRY_WEFT(status);
     *rank = (gaspi_rank_t)message.from;
     return GASPI_SUCCESS;
 }

@@ -90,9 +90,8 @@ gaspi_return_t weftgaspi_segments_open(void)
     directory = weft_malloc(weftgaspi.job, words() * 8);
     if (directory == NULL)
         return GASPI_ERR_MEMALLOC;
-    TRY(weftgaspi_result(weft_copy(weftgaspi.job, directory + words() - 2, &number, sizeof(number)),
-                         -1));
-    TRY(weftgaspi_result(weft_host_win_create(weftgaspi.job, directory, words() * 8, &window), -1));
+    TRY_WEFT(weft_copy(weftgaspi.job, directory + words() - 2, &number, sizeof(number)));
+    TRY_WEFT(weft_host_win_create(weftgaspi.job, directory, words() * 8, &window));
     return agree();
 }
 

@@ -204,12 +204,12 @@ static gaspi_return_t open_tables(void)
     weftgaspi.peer = calloc((size_t)weftgaspi.ranks, sizeof(*weftgaspi.peer));
     if (weftgaspi.peer == NULL)
         return GASPI_ERR_MEMALLOC;
-    TRY(weftgaspi_result(weft_tags_take(weftgaspi.job, 1, &weftgaspi.tag), -1));
+    TRY_WEFT(weft_tags_take(weftgaspi.job, 1, &weftgaspi.tag));
     weftgaspi_queues_open();
     TRY(weftgaspi_segments_open());
     TRY(weftgaspi_groups_open());
     /* All can be written to from here on. */
-    TRY(weftgaspi_result(weft_host_barrier(weftgaspi.job), -1));
+    TRY_WEFT(weft_host_barrier(weftgaspi.job));
     watch.runs =
         weftgaspi.ranks > 1 && pthread_create(&watch.thread, NULL, watch_dismissal, NULL) == 0;
     return GASPI_SUCCESS;

@@ -11,27 +11,22 @@
 
 /* ---- return codes ---------------------------------------------------------------------------- */
 
-static const char *text_of(gaspi_return_t code)
+API_OF(gaspi_string_t, error_str, (const gaspi_return_t code))
 {
     switch (code) {
 #define TEXT(name, number, text)                                                                   \
     case name:                                                                                     \
-        return text;
+        return (gaspi_string_t)(uintptr_t)text;
         GASPI_RETURN_MAP(TEXT)
 #undef TEXT
     }
-    return "no code of GASPI";
-}
-
-API_OF(gaspi_string_t, error_str, (const gaspi_return_t code))
-{
-    return (gaspi_string_t)(uintptr_t)text_of(code);
+    return (gaspi_string_t)(uintptr_t) "no code of GASPI";
 }
 
 API(print_error, (const gaspi_return_t code, gaspi_string_t *const text))
 {
     TRY_PLACE(text);
-    char *const copy = strdup(text_of(code));
+    char *const copy = strdup(pgaspi_error_str(code));
     if (copy == NULL)
         return GASPI_ERR_MEMALLOC;
     *text = copy;
