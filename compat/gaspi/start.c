@@ -208,8 +208,11 @@ static gaspi_return_t open_tables(void)
     weftgaspi_queues_open();
     TRY(weftgaspi_segments_open());
     TRY(weftgaspi_groups_open());
-    /* All can be written to from here on. */
-    TRY_WEFT(weft_host_barrier(weftgaspi.job));
+    /* All can be written to from here on. Who has gone on and left already is lost to a slower one,
+     * whose next call says so. */
+    const gaspi_return_t code = weftgaspi_result(weft_host_barrier(weftgaspi.job), -1);
+    if (weft_lost(weftgaspi.job) < 0)
+        TRY(code);
     watch.runs =
         weftgaspi.ranks > 1 && pthread_create(&watch.thread, NULL, watch_dismissal, NULL) == 0;
     return GASPI_SUCCESS;

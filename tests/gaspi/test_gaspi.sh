@@ -89,6 +89,7 @@ for how in term none; do
 done
 for _ in 1 2 3 4 5 6 7 8; do
     timeout 300 "$weftrun" -n 3 "$lost" leave >out 2>err || fail "leave: $(cat err)"
+    WEFT_PATH=proxy timeout 300 "$weftrun" -n 3 "$lost" leave >out 2>err || fail "leave, through the host: $(cat err)"
 done
 timeout 300 "$weftrun" -n 3 "$lost" differ >out 2>err || fail "differ: $(cat err)"
 grep -q "notification_num is 100 on rank 2, and 65536 on rank 0" err || fail "differ: $(cat err)"
