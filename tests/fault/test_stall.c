@@ -3,7 +3,7 @@
  * much of it is there, and in a barrier also who has not come.
  */
 #include "support/fault_job.h"
-#include "weft/device.h"
+#include "weft/coll.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,10 +12,11 @@
 enum { PROCESSES = 4, RANKS = 3 };
 
 /* What the ranks do, by number. */
-enum { WAIT_FOR_NOBODY, MISS_BARRIER, MISS_ENTER, MISS_LEAVE, COMPUTE };
+enum { WAIT_FOR_NOBODY, MISS_BARRIER, MISS_ENTER, MISS_LEAVE, MISS_COLLECTIVE, COMPUTE };
 
 struct data {
     int what;
+    int64_t one, sum[PROCESSES * RANKS];
 };
 
 WEFT_KERNEL(stalling, struct data, data)
@@ -34,6 +35,10 @@ WEFT_KERNEL(stalling, struct data, data)
     if (data->what == MISS_BARRIER && me != 2)
         weft_barrier(self, WEFT_COMM_WORLD);
     if (data->what == MISS_BARRIER && me == 2)
+        weft_wait(self, 9, 1);
+    if (data->what == MISS_COLLECTIVE && me != 2)
+        weft_allreduce(self, WEFT_COMM_WORLD, &data->one, &data->sum[me], 1, WEFT_I64, WEFT_SUM);
+    if (data->what == MISS_COLLECTIVE && me == 2)
         weft_wait(self, 9, 1);
     if (data->what == COMPUTE && me < 2) {
         weft_notify(self, WEFT_COMM_WORLD, 2, 5);
@@ -55,7 +60,7 @@ static int ranks_do;
 
 static int body(int process)
 {
-    struct data data = {ranks_do};
+    struct data data = {.what = ranks_do};
 
     (void)process;
     return fault_run(&stalling, RANKS, &data, sizeof(data));
@@ -92,6 +97,9 @@ int main(void)
                   "in a barrier of WEFT_COMM_WORLD: not there: rank 2", "rank 0 has") +
         run_stall("a missed enter", MISS_ENTER, "in weft_enter: not there: rank 2", "rank 0 has") +
         run_stall("a missed leave", MISS_LEAVE, "in weft_leave: not there: rank 2", "rank 0 has") +
+        run_stall("a missed collective", MISS_COLLECTIVE,
+                  "in the first collective (weft/coll.h) of WEFT_COMM_WORLD: not there: rank 2",
+                  "rank 0 has") +
         run_stall("a rank that computes", COMPUTE, "rank 1 has waited",
                   "rank 2 does not wait at present");
     printf("%d checks failed\n", failed);

@@ -278,6 +278,25 @@ static enum weft_taken collective_command(struct weft_job *job, uint32_t slot,
     return WEFT_TAKEN;
 }
 
+/*
+ * Whether the window that a rank creates is that of its collectives (coll/call.h), whose first call
+ * on a communicator makes it: the program knows of no window.
+ */
+static bool is_for_collectives(const struct weft_job *job, const struct weft_wait_seen *wait)
+{
+    const struct weft_comm_entry *comm = weft_comm_find(&job->space.state, (weft_comm)wait->have);
+    const int32_t member = comm != NULL ? comm->rank_of_slot[wait->slot] : -1;
+    uint64_t offset;
+
+    if (wait->a != WEFT_COLLECTIVE_WIN_CREATE || member < 0)
+        return false;
+    const struct weft_gathering *g = &job->space.gatherings[weft_handle_index(comm->handle)];
+    return g->all != NULL && g->asked[member] &&
+           weft_contains(job->ranks.exchange,
+                         (uint64_t)job->numbers.ranks_here * job->ranks.exchange_bytes,
+                         (const void *)(uintptr_t)g->all[member].base, 1, &offset);
+}
+
 static void collective_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,
                                  char *text, size_t bytes)
 {
@@ -289,7 +308,9 @@ static void collective_waits_for(const struct weft_job *job, const struct weft_w
     }
     weft_waiting_absent(job, WEFT_WAIT_REPLY, wait->a, (weft_comm)wait->have, list, sizeof(list));
     snprintf(text, bytes, "in %s of %s: not there: %s",
-             weft_collective_name(wait->a, wait->slot == WEFT_HOST_SLOT),
+             is_for_collectives(job, wait)
+                 ? "the first collective (weft/coll.h)"
+                 : weft_collective_name(wait->a, wait->slot == WEFT_HOST_SLOT),
              weft_comm_name((weft_comm)wait->have).text, list);
 }
 
