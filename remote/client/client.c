@@ -78,7 +78,7 @@ weft_status weft_client_join(const struct weft_cuda_table **table, const struct 
     for (int p = 1; p < config->processes && p < WEFT_LINK_PROCESSES; p++)
         client.server[p].name = names[p - 1];
     client.closing = client.left = false;
-    client.forks = weft_forks();
+    client.forks = weft_forks;
     client.met = client.known.count = 0;
     client.links.context = NULL;
     client.links.copy = client_copy_notice;
@@ -199,7 +199,7 @@ static void leave(void)
 
 void weft_client_close(void)
 {
-    if (!client.open || weft_forks() != client.forks) /* a child's exit is not the program's */
+    if (!client.open || weft_forks != client.forks) /* a child's exit is not the program's */
         return;
     for (int p = 1; p < client.links.processes; p++) {
         const struct client_device device = {.known = {.process = p}};

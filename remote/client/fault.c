@@ -56,7 +56,7 @@ static void on_fault(const struct sigaction *before, int number, siginfo_t *info
     const int error = errno;
 
     if (!sent && (code & EXECUTES) == 0 && faults.open == PAGERS &&
-        client_device_around(fault.address) != NULL && weft_forks_counted == client.forks &&
+        client_device_around(fault.address) != NULL && weft_forks == client.forks &&
         write(faults.pager[fault.in_callback].ask[1], &asked, sizeof(asked)) ==
             (ssize_t)sizeof(asked))
         weft_bell_await(&faults.bell, &fault.answer, CLIENT_FAULT_OPENED, UINT64_MAX);

@@ -53,7 +53,7 @@ static void start(void)
 {
     struct weft_config config;
 
-    born = weft_forks();
+    born = weft_forks;
     if (table == NULL) {
         if (weft_config_load(&config, NULL, NULL) != WEFT_OK)
             return;
@@ -81,7 +81,7 @@ cudaError_t cudart_find(const struct weft_cuda_table **driver)
     pthread_once(&once, start);
     if (why_not != cudaSuccess || thread.in_callback)
         return why_not != cudaSuccess ? why_not : cudaErrorNotPermitted;
-    if (weft_forks() != born) /* the child has the memory, but no connection of its own */
+    if (weft_forks != born) /* the child has the memory, but no connection of its own */
         return cudaErrorInitializationError;
     *driver = table;
     return cudaSuccess;

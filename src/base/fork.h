@@ -7,9 +7,7 @@
 
 #include <stdint.h>
 
-/* How often this process, and those it comes from, were forked since the first call. Any thread. */
-uint32_t weft_forks(void);
-/* The same for who has called it. */
-extern uint32_t weft_forks_counted;
+/* How often this process, and those it comes from, were forked since weft was loaded. */
+extern uint32_t weft_forks;
 
 #endif

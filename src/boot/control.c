@@ -4,7 +4,6 @@
 
 #include "base/launcher.h"
 #include "base/say.h"
-#include "base/task.h"
 #include "boot/back.h"
 #include "boot/local.h"
 #include "boot/mpi.h"

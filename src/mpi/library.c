@@ -165,7 +165,7 @@ static void finalize(void)
 
 static void finalize_at_exit(void)
 {
-    if (life.forks != weft_forks()) /* a child: MPI is its parent's */
+    if (life.forks != weft_forks) /* a child: MPI is its parent's */
         return;
     if (abandoned)
         weft_say(WEFT_SAY_WARN,
@@ -194,7 +194,7 @@ static weft_status initialise(const struct weft_mpi_ops *ops, const struct weft_
         return status;
     if (life.error != 0)
         return weft_mpi_failed(ops, life.error, "MPI_Init_thread");
-    life.forks = weft_forks();
+    life.forks = weft_forks;
     if (atexit(finalize_at_exit) != 0)
         return weft_err(WEFT_ERR_MEMORY, "%s: no memory to remember MPI_Finalize", ops->name);
     return WEFT_OK;

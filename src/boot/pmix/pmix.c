@@ -68,7 +68,7 @@ static weft_status load(void)
  * theirs. */
 static void finalize(void)
 {
-    if (pmix.forks != weft_forks())
+    if (pmix.forks != weft_forks)
         return;
     (void)pmix.Finalize(NULL, 0); /* nobody is left to tell */
 }
@@ -84,7 +84,7 @@ static weft_status initialise(void)
     if (result != PMIX_SUCCESS)
         return failed("the launcher's server cannot be reached", result);
     pmix.ready = true;
-    pmix.forks = weft_forks();
+    pmix.forks = weft_forks;
     if (atexit(finalize) != 0)
         return weft_err(WEFT_ERR_SYSTEM, "PMIx: no memory for its end");
     return WEFT_OK;

@@ -106,10 +106,13 @@ static void exchange_frame(struct weft_job *job, const struct weft_frame *frame)
     weft_bell_ring(&job->exchange_bell);
 }
 
-static struct arrival *look_for_arrival(struct weft_job *job, int process)
+/* Takes the oldest frame of a process, for the caller to free; NULL: none has come. */
+static struct arrival *take_arrival(struct weft_job *job, int process)
 {
     weft_lock(&job->exchange_lock);
     struct arrival *a = STAILQ_FIRST(&job->exchange[process].arrivals);
+    if (a != NULL)
+        STAILQ_REMOVE_HEAD(&job->exchange[process].arrivals, link);
     weft_unlock(&job->exchange_lock);
     return a;
 }
@@ -123,7 +126,7 @@ int weft_exchange_elsewhere(struct weft_job *job, bool close, struct weft_elsewh
 {
     int count = 0;
 
-    weft_lock(&job->exchange_lock); /* the program's thread frees what it has taken */
+    weft_lock(&job->exchange_lock); /* the program's thread takes and frees them */
     for (int p = 0; p < job->numbers.processes; p++) {
         const struct arrival *a =
             p != job->numbers.process ? STAILQ_FIRST(&job->exchange[p].arrivals) : NULL;
@@ -136,15 +139,6 @@ int weft_exchange_elsewhere(struct weft_job *job, bool close, struct weft_elsewh
     return count;
 }
 
-static void take_arrivals(struct weft_job *job, int process)
-{
-    weft_lock(&job->exchange_lock);
-    struct arrival *a = STAILQ_FIRST(&job->exchange[process].arrivals);
-    STAILQ_REMOVE_HEAD(&job->exchange[process].arrivals, link);
-    weft_unlock(&job->exchange_lock);
-    free(a);
-}
-
 const char *weft_exchange_name(uint32_t op)
 {
 #define EXCHANGE_NAME(op, call) call,
@@ -153,20 +147,20 @@ const char *weft_exchange_name(uint32_t op)
 }
 
 /*
- * The oldest frame of a process, once there is one; NULL when the job fails before. The watchdog
- * sees the wait. Waiting for others to end their kernels is no stall: if a rank of theirs does not
- * go on, its own process says so.
+ * Takes the oldest frame of a process, once there is one; NULL when the job fails before. The
+ * watchdog sees the wait. Waiting for others to end their kernels is no stall: if a rank of theirs
+ * does not go on, its own process says so.
  */
 static struct arrival *await(struct weft_job *job, enum weft_exchange_op op, int process)
 {
     weft_self *host = job->ranks.selves[WEFT_HOST_SLOT];
-    struct arrival *a = look_for_arrival(job, process);
+    struct arrival *a = take_arrival(job, process);
 
     if (a != NULL)
         return a;
     for (;;) {
         const uint32_t ticket = weft_bell_prepare(&job->exchange_bell);
-        a = look_for_arrival(job, process);
+        a = take_arrival(job, process);
         if (a != NULL || weft_job_status(job) != WEFT_OK)
             break;
         if (op != WEFT_EXCHANGE_RAN)
@@ -203,7 +197,7 @@ weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const 
     WEFT_TRY(send_mine(job, op, mine, bytes));
     weft_bell_ring(job->proxy.command_bell); /* a batch of the host program may hold it back */
     for (int p = 0; p < job->numbers.processes; p++) {
-        struct arrival *a = await(job, op, p);
+        WEFT_FREED struct arrival *a = await(job, op, p);
         if (a == NULL)
             return weft_job_status(job);
         if (a->head.op != op || a->count != bytes) {
@@ -214,7 +208,6 @@ weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const 
         }
         if (all != NULL)
             memcpy((unsigned char *)all + (size_t)p * bytes, a->bytes, bytes);
-        take_arrivals(job, p);
     }
     return WEFT_OK;
 }

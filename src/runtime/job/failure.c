@@ -147,7 +147,7 @@ weft_status weft_job_owned(const struct weft_job *job, const char *call)
 {
     if (job == NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "%s: job is NULL", call);
-    if (job->forks != weft_forks())
+    if (job->forks != weft_forks)
         return weft_err(WEFT_ERR_STATE,
                         "%s: this process was forked while the job was open, which its parent "
                         "alone may use",

@@ -71,6 +71,7 @@ struct weft_job {
     struct weft_process *processes;
     uint32_t number;            /* of the jobs that this process has opened */
     bool one_address_space;     /* processes are threads of this one */
+    bool random;                /* random.c: it has joined random mode */
     bool together;              /* those of one node may map each other's memory (site.h) */
     uint32_t forks;             /* weft_forks when the job was opened */
     bool threads;               /* any thread of the program may make host calls; else this: */
@@ -79,7 +80,6 @@ struct weft_job {
     struct weft_lock host_lock; /* of the host program's rank, if `threads` */
     const struct weft_port_call *collective; /* of the program, under way; NULL: none */
     struct weft_job *next_left;              /* open.c */
-    struct weft_job *next_random;            /* random.c */
     struct weft_job *next_watched;           /* watch/monitor.c */
 
     struct weft_services services;
@@ -208,7 +208,7 @@ weft_status weft_job_owned(const struct weft_job *job, const char *call);
 /* Whether the next but one is OK, if it is not the receive task that asks. */
 static inline bool weft_job_is_ready(const struct weft_job *job)
 {
-    return job != NULL && job->forks == weft_forks_counted &&
+    return job != NULL && job->forks == weft_forks &&
            (job->threads || pthread_equal(pthread_self(), job->thread)) &&
            weft_job_status(job) == WEFT_OK;
 }
@@ -248,8 +248,5 @@ weft_status weft_random_join(weft_job *job);
 
 void weft_random_leave(weft_job *job); /* the job begins to close */
 void weft_random_left(void); /* the job has nothing left; random mode ends with the last job */
-
-/* The open job after this one; NULL: after none. */
-weft_job *weft_random_next(const weft_job *job);
 
 #endif

@@ -11,8 +11,6 @@
 #include "runtime/service/ask.h"
 #include "runtime/space/image.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Settings that all have alike: tables, counters and paths depend on them. */

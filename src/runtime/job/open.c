@@ -13,14 +13,12 @@
 #include "runtime/job/site.h"
 #include "runtime/service/ask.h"
 #include "runtime/space/image.h"
-#include "runtime/space/tables.h"
 #include "runtime/trace/timeline.h"
 #include "runtime/watch/watch.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static const uint64_t TOLD_WITHIN_NS = 2000000000; /* for an error to come back to its sender */
@@ -232,7 +230,7 @@ weft_status weft_open_threads(weft_job **job, int *argc, char **argv, weft_threa
     }
     weft_say_level((enum weft_level)j->config.log);
     j->ranks.shared_most = SIZE_MAX;
-    j->forks = weft_forks();
+    j->forks = weft_forks;
     j->thread = pthread_self();
     j->thread_id = gettid();
     j->threads = level == WEFT_THREAD_MULTIPLE;

@@ -1,7 +1,7 @@
 /*
  * runtime/job/random.c - random mode (device/cpu/random/random.h) and the jobs of this process: it
  * lasts as long as one of them is open, and what it finds concerns them all. The one thread of
- * random mode runs it, and owns the list of jobs.
+ * random mode runs it.
  */
 #include "device/cpu/random/random.h"
 #include "base/say.h"
@@ -9,16 +9,16 @@
 #include "order/model.h"
 #include "order/order.h"
 #include "runtime/job/job.h"
+#include "runtime/watch/watch.h"
 
-static struct weft_job *jobs; /* open ones, by next_random */
-static bool begun;            /* by a job, and not by weft_local_job for all its processes */
+static int joined; /* open jobs */
+static bool begun; /* by a job, and not by weft_local_job for all its processes */
 
 static void on_race(const char *text, void *argument)
 {
     (void)argument;
-    for (struct weft_job *job = jobs; job != NULL; job = job->next_random)
-        if (job->control != NULL) /* else it has nobody yet to tell */
-            weft_job_fail(job, WEFT_ERR_RACE, "%s", text);
+    for (struct weft_job *job = NULL; (job = weft_watched_next(job)) != NULL;)
+        weft_job_fail(job, WEFT_ERR_RACE, "%s", text);
 }
 
 weft_status weft_random_join(struct weft_job *job)
@@ -38,34 +38,23 @@ weft_status weft_random_join(struct weft_job *job)
     }
     if (weft_model == NULL)
         return WEFT_OK;
-    if (jobs == NULL)
+    if (joined++ == 0)
         weft_random_on_race(on_race, NULL);
-    job->next_random = jobs;
-    jobs = job;
+    job->random = true;
     return WEFT_OK;
 }
 
 void weft_random_leave(struct weft_job *job)
 {
-    for (struct weft_job **at = &jobs; weft_model != NULL && *at != NULL; at = &(*at)->next_random)
-        if (*at == job) {
-            *at = job->next_random;
-            break;
-        }
-    if (weft_model != NULL && jobs == NULL)
+    if (job->random && --joined == 0)
         weft_random_on_race(NULL, NULL);
 }
 
 void weft_random_left(void)
 {
-    if (!begun || jobs != NULL)
+    if (!begun || joined != 0)
         return;
     weft_random_end();
     begun = false;
     weft_mutation = ORDER_none;
-}
-
-struct weft_job *weft_random_next(const struct weft_job *job)
-{
-    return job == NULL ? jobs : job->next_random;
 }

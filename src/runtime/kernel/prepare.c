@@ -12,7 +12,6 @@
 #include "runtime/space/tables.h"
 #include "runtime/trace/timeline.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,13 +8,11 @@
  */
 #include "runtime/space/collective.h"
 
-#include "base/say.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Whose memory is registered while its frame is under way: no communicator's handle. */
 #define CLAIM UINT32_MAX

@@ -7,7 +7,6 @@
 #include "runtime/space/tables.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     LINE = 64 /* what lies there begins at a multiple of it */,

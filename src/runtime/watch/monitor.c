@@ -44,6 +44,11 @@ static void monitor_main(void *argument)
     }
 }
 
+struct weft_job *weft_watched_next(const struct weft_job *job)
+{
+    return job == NULL ? weft_watched : job->next_watched;
+}
+
 weft_status weft_monitor_start(struct weft_job *job)
 {
     WEFT_TRY(weft_task_start(&job->monitor, "weft monitor", monitor_main, job));

@@ -10,6 +10,9 @@
 
 weft_status weft_monitor_start(struct weft_job *job);
 void weft_monitor_stop(struct weft_job *job);
+/* The next of this process's jobs that are looked after; NULL: before the first, after the last.
+ * For random mode's one thread. */
+struct weft_job *weft_watched_next(const struct weft_job *job);
 
 weft_status weft_watchdog_open(struct weft_job *job);
 /*

@@ -157,7 +157,7 @@ static bool waits_for_all(const struct weft_job *job, uint32_t slot)
 /* Whether somebody waits in another job of this process, which will say so. */
 static bool another_waits(const struct weft_job *job)
 {
-    for (struct weft_job *other = NULL; (other = weft_random_next(other)) != NULL;)
+    for (struct weft_job *other = NULL; (other = weft_watched_next(other)) != NULL;)
         for (uint32_t slot = 0; other != job && slot < weft_job_slots(other); slot++)
             if (waits(other, slot))
                 return true;
