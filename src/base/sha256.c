@@ -18,11 +18,6 @@ static uint32_t turned(uint32_t x, int by)
     return x >> by | x << (32 - by);
 }
 
-static uint32_t read_big(const unsigned char *at)
-{
-    return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
-}
-
 static void write_big(unsigned char *at, uint32_t value)
 {
     for (int i = 0; i < 4; i++)
@@ -33,8 +28,9 @@ static void take_block(uint32_t state[8], const unsigned char block[64])
 {
     uint32_t w[64], s[8];
 
-    for (int i = 0; i < 16; i++)
-        w[i] = read_big(block + 4 * i);
+    for (int i = 0; i < 16; i++, block += 4)
+        w[i] = (uint32_t)block[0] << 24 | (uint32_t)block[1] << 16 | (uint32_t)block[2] << 8 |
+               block[3];
     for (int i = 16; i < 64; i++) {
         const uint32_t a = w[i - 15], b = w[i - 2];
         w[i] = w[i - 16] + (turned(a, 7) ^ turned(a, 18) ^ a >> 3) + w[i - 7] +

@@ -38,8 +38,9 @@ weft_status weft_share_create(uint64_t bytes, void **memory, struct weft_share *
     struct stat info;
     void *m = MAP_FAILED;
     if (resize(fd, size) != 0)
-        status = weft_err(WEFT_ERR_MEMORY, "no %llu bytes of shared memory: %s",
-                          (unsigned long long)size, strerror(errno));
+        status = weft_err(WEFT_ERR_MEMORY, "no %llu bytes of shared memory: %s%s",
+                          (unsigned long long)size, strerror(errno),
+                          errno == EFBIG ? " (ulimit -f)" : "");
     else if (fstat(fd, &info) != 0)
         status = weft_err(WEFT_ERR_SYSTEM, "fstat of a memfd: %s", strerror(errno));
     else if ((m = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)) == MAP_FAILED)

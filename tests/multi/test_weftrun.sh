@@ -380,10 +380,10 @@ check "a small limit of stacks" 0 ./limited -s 64 "$weftrun" -n 2 "$bin/ring"
 # The files out and err are of that size already, so it needs a pipe to say something.
 name="no file may grow"
 timeout -k 5 300 ./limited -f 0 "$weftrun" -n 2 "$bin/tests/test_barrier" 2>&1 </dev/null | cat >err
-grep -q "File too large" err || fail "$(cat err)"
+grep -q "File too large (ulimit -f)" err || fail "$(cat err)"
 name="no file may grow, and nobody ignores the signal for the program"
 timeout -k 5 300 ./limited -f 0 "$bin/ring" 2>&1 </dev/null | cat >err
-grep -q "File too large" err || fail "$(cat err)"
+grep -q "File too large (ulimit -f)" err || fail "$(cat err)"
 
 # rest SIGNAL WANTED-STATUS OPTIONS...: the reader of a job's output rests; what ends the job then.
 rest() {

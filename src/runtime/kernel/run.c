@@ -65,13 +65,6 @@ void weft_settle_ranks(struct weft_job *job)
     weft_port_leave(port);
 }
 
-/* All ranks of the job have ended: it is no news any more that those of this process have. */
-static void forget_ends(struct weft_job *job)
-{
-    for (uint32_t slot = 1; slot < job->ranks.slots; slot++)
-        __atomic_store_n(&job->ranks.selves[slot]->waiting->kind, WEFT_WAIT_NONE, __ATOMIC_RELAXED);
-}
-
 static weft_status check_launch(weft_job *job, const char *call, const void *user, size_t bytes)
 {
     WEFT_TRY(weft_job_idle(job, call));
@@ -168,7 +161,9 @@ static weft_status end_run(weft_job *job, double *milliseconds)
     weft_settle_ranks(job); /* the host program's notices to ranks, too: no later run has them */
     weft_printer_drain(job);
     weft_status status = weft_exchange(job, WEFT_EXCHANGE_RAN, NULL, 0, NULL);
-    forget_ends(job);
+    /* All ranks of the job have ended: it is no news any more that those of this process have. */
+    for (uint32_t slot = 1; slot < job->ranks.slots; slot++)
+        __atomic_store_n(&job->ranks.selves[slot]->waiting->kind, WEFT_WAIT_NONE, __ATOMIC_RELAXED);
     if (status == WEFT_OK) /* a failure before the last one ended is seen by all */
         status = weft_job_status(job);
     if (status == WEFT_OK)

@@ -202,19 +202,16 @@ void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, ui
         return NULL;
     }
     const struct weft_segment *s = &p->segments[segment];
-    if (s->address == NULL && (brief || job->space.state.process_table[process].exposed == NULL)) {
+    if (s->address != NULL)
+        return (unsigned char *)s->address + offset;
+    const char *const reason = s->reason != NULL ? s->reason : "they were freed";
+    if (brief || job->space.state.process_table[process].exposed == NULL)
         weft_say(WEFT_SAY_INFO, "%s: %llu bytes of its memory are not mapped (%s)", p->name,
-                 (unsigned long long)s->share.bytes,
-                 s->reason != NULL ? s->reason : "they were freed");
-        return NULL;
-    }
-    if (s->address == NULL) {
+                 (unsigned long long)s->share.bytes, reason);
+    else
         weft_job_fail(job, WEFT_ERR_DEVICE, "cannot map %llu bytes of process %d: %s",
-                      (unsigned long long)s->share.bytes, process,
-                      s->reason != NULL ? s->reason : "they were freed");
-        return NULL;
-    }
-    return (unsigned char *)s->address + offset;
+                      (unsigned long long)s->share.bytes, process, reason);
+    return NULL;
 }
 
 void weft_memory_close(struct weft_job *job)

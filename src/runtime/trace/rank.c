@@ -39,12 +39,6 @@ static const struct weft_trace_event *event_at(const struct walk *w, uint64_t i)
     return &w->log->event[i & (w->trace->most - 1)];
 }
 
-/* What a rank does; 0 is nothing, and more a program has written over. */
-static bool is_call(const struct weft_trace_event *event)
-{
-    return event->kind >= WEFT_TRACE_PUT && event->kind <= WEFT_TRACE_TAKEN;
-}
-
 /* A look's time is known by the device's clock, too. */
 static uint64_t axis_of_look(const struct walk *w, const struct weft_trace_event *look)
 {
@@ -219,7 +213,8 @@ static void walk(struct walk *w, bool host)
             begin_region(w, i);
         else if (event->kind == WEFT_TRACE_REGION_END)
             end_region(w, begin_of(w, i));
-        else if (is_call(event) && (host || w->in_run)) /* none is outside: written over, too */
+        else if (event->kind >= WEFT_TRACE_PUT && event->kind <= WEFT_TRACE_TAKEN &&
+                 (host || w->in_run)) /* else a program has written over it */
             write_event(w, i);
     }
     if (w->in_run)

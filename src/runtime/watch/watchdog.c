@@ -54,13 +54,10 @@ static bool waits(const struct weft_job *job, uint32_t slot)
     return kind != WEFT_WAIT_NONE && kind != WEFT_WAIT_NO_MORE && kind != WEFT_WAIT_STOPPED;
 }
 
-/* On the CPU device a worker runs one of its ranks at a time. On a GPU all run. */
-static bool runs(const struct weft_job *job, uint32_t slot)
-{
-    return job->ranks.image != NULL || WEFT_PORT_GET(&job->ranks.selves[slot]->port, running);
-}
-
-/* Names the ranks of this process whose wait is of this kind, all or those that run. How many. */
+/*
+ * Names the ranks of this process whose wait is of this kind, all or those that run: all on a GPU,
+ * but one of each worker's on the CPU device. How many.
+ */
 static int list_ranks(const struct weft_job *job, uint32_t kind, bool all, char *list, size_t bytes)
 {
     size_t used = 0;
@@ -68,8 +65,9 @@ static int list_ranks(const struct weft_job *job, uint32_t kind, bool all, char 
 
     list[0] = 0;
     for (uint32_t slot = 1; slot < weft_job_slots(job); slot++) {
-        if (__atomic_load_n(&job->ranks.selves[slot]->waiting->kind, __ATOMIC_RELAXED) != kind ||
-            !(all || runs(job, slot)))
+        const weft_self *self = job->ranks.selves[slot];
+        if (__atomic_load_n(&self->waiting->kind, __ATOMIC_RELAXED) != kind ||
+            !(all || job->ranks.image != NULL || WEFT_PORT_GET(&self->port, running)))
             continue;
         if (found++ < MOST_LINES && used < bytes)
             used += (size_t)snprintf(list + used, bytes - used, "%s%s", used ? ", " : "",
