@@ -61,8 +61,7 @@ extern const struct weft_refusal_row {
 
 struct weft_hello {
     int process, processes;
-    uint64_t
-        identity; /* drawn at random: the same in all attempts of a process to join, no other's */
+    uint64_t identity; /* drawn at random: the same in all hellos of a process, no other's */
     char secret[WEFT_SECRET_BYTES];
 };
 

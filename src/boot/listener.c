@@ -132,9 +132,8 @@ static void accept_some(struct weft_listener *listener)
         listener->error = few || listener->barred ? error : 0;
         if (fd < 0 && !few)
             return;
-        if (few) {
-            if (listener->accept_from ==
-                0) /* the program may have used up its files, and close some */
+        if (few) { /* the program may have used up its files, and close some */
+            if (listener->accept_from == 0)
                 weft_say(WEFT_SAY_WARN, "who wants to join the job has to wait: %s%s",
                          strerror(error), error == EMFILE ? " (ulimit -n)" : "");
             listener->accept_from = weft_now_ns() + accept_pause;

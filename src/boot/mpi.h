@@ -5,10 +5,10 @@
 #include "base/config.h"
 
 /*
- * If weftrun has not started this process but an MPI's launcher has, with others, and PMIx does not
- * know the job already or WEFT_NET is mpi: fills process,
- * processes, root, root_fd and secret, as weftrun would have set them. Blocking, collective, the
- * first time; later jobs of the process get the same. Errors: CONFIG, NETWORK, SYSTEM, TIMEOUT.
+ * If an MPI's launcher, and not weftrun, has started this process with others, and WEFT_NET is mpi
+ * or PMIx does not know the job: fills process, processes, root, root_fd and secret, as weftrun
+ * would have set them. Blocking and collective the first time; later jobs of the process get the
+ * same. Errors: CONFIG, NETWORK, SYSTEM, TIMEOUT.
  */
 weft_status weft_boot_mpi(struct weft_config *config);
 

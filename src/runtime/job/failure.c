@@ -51,8 +51,8 @@ static void failed(struct weft_job *job, weft_status status, const char *text,
         accuse(job, text);
         __atomic_store_n(&job->failed, (uint32_t)status, __ATOMIC_RELEASE);
     }
-    struct weft_bell *const command = job->proxy.command_bell, *const receive =
-                                                                   job->proxy.receive_bell;
+    struct weft_bell *const command = job->proxy.command_bell;
+    struct weft_bell *const receive = job->proxy.receive_bell;
     weft_unlock(&job->failure_lock);
     weft_bell_ring(&job->exchange_bell);
     if (command != NULL) {

@@ -205,18 +205,18 @@ static inline bool weft_job_is_failing(const struct weft_job *job)
  * the call that the error names. Errors: ARGUMENT, STATE.
  */
 weft_status weft_job_owned(const struct weft_job *job, const char *call);
-/* Whether the next but one is OK, if it is not the receive task that asks. */
+/* Whether weft_job_ready finds nothing wrong, at a glance: no for the receive task, too. */
 static inline bool weft_job_is_ready(const struct weft_job *job)
 {
     return job != NULL && job->forks == weft_forks &&
            (job->threads || pthread_equal(pthread_self(), job->thread)) &&
            weft_job_status(job) == WEFT_OK;
 }
-weft_status weft_job_check(struct weft_job *job, const char *call);
+weft_status weft_job_check(struct weft_job *job, const char *call); /* its slow part */
 /*
- * The same, and whether the calling thread may make host calls of it (the receive task may, those
- * that wait for nothing), and it has not failed.
- * Errors: the job's, too.
+ * The same as weft_job_owned, and whether the calling thread may make host calls of the job (the
+ * receive task may, those that wait for nothing), and the job has not failed. Errors: the job's,
+ * too.
  */
 static inline weft_status weft_job_ready(struct weft_job *job, const char *call)
 {

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 enum {
-    LINE = 64 /* what lies there begins at a multiple of it */,
-    LIST_WORDS = 7
-}; /* of a rank for a process: sent_to, asked and answered; settled */
+    LINE = 64,     /* what lies there begins at a multiple of it */
+    LIST_WORDS = 7 /* of a rank for a process: two of sent_to, asked and answered, one of settled */
+};
 
 static void *at(const struct weft_image *image, size_t offset)
 {
