@@ -15,6 +15,7 @@ enum { LINE = WEFT_SAY_LINE, TRIES = 10, TRY_MS = 100 };
 
 static enum weft_level most = WEFT_SAY_WARN;
 static int log_file = STDERR_FILENO;
+static int of_all_threads = -1;
 static _Thread_local struct weft_say_task of_thread = {.process = -1};
 
 /* What is remembered of the calling task. */
@@ -40,6 +41,11 @@ void weft_say_process(int process)
     mine()->process = process;
 }
 
+void weft_say_process_of_all(int process)
+{
+    __atomic_store_n(&of_all_threads, process, __ATOMIC_RELAXED);
+}
+
 /*
  * The file may be closed: then there is nobody left to tell. It may be full and, because somebody
  * who shares it wanted that, not block: then its reader gets a second, but only one, until it reads
@@ -49,7 +55,8 @@ static void write_line(const char *text)
 {
     static bool rests; /* only a hint: relaxed */
     static const char *const prefix = "weft: ";
-    const int speaking = mine()->process;
+    const int own = mine()->process;
+    const int speaking = own >= 0 ? own : __atomic_load_n(&of_all_threads, __ATOMIC_RELAXED);
     char line[LINE + 32];
     int n = speaking >= 0 ? snprintf(line, sizeof(line), "%s[p%d] %s\n", prefix, speaking, text)
                           : snprintf(line, sizeof(line), "%s%s\n", prefix, text);

@@ -69,6 +69,8 @@ const char *weft_err_last(void);
 
 /* Which process of the job the calling task speaks for (-1: not known yet; no prefix then). */
 void weft_say_process(int process);
+/* The same for all threads of this process that have not said it of themselves. */
+void weft_say_process_of_all(int process);
 
 /* Names without WEFT_; "?": there is no such type, or operation. */
 const char *weft_type_name(uint64_t type);

@@ -49,8 +49,8 @@ static int check(const char *setting, const char *value, int processes)
     fault_start(&job, processes, body);
     good &= fault_wait(&job, FAULT_HANG_S);
     good &= job.status[last] == 1 && (last == 0 || job.status[0] == WEFT_ERR_PEER_LOST);
-    snprintf(line, sizeof(line), "rank %d called %s: its process ends, and so does the job",
-             processes * RANKS - 1, thread_exits ? "pthread_exit" : "exit");
+    snprintf(line, sizeof(line), "weft: [p%d] rank %d called %s: its process ends, and so does",
+             last, processes * RANKS - 1, thread_exits ? "pthread_exit" : "exit");
     good &= strstr(job.text[last], line) != NULL;
     printf("%s=%s: %s\n", setting, value, good ? "done" : "FAILED");
     if (!good)

@@ -88,6 +88,8 @@ static weft_status open_steps(struct weft_job *job)
     job->one_address_space = job->control->local;
     job->numbers.process = job->control->process;
     job->numbers.processes = job->control->processes;
+    if (!weft_local_here())
+        weft_say_process_of_all(job->numbers.process);
     job->processes = calloc((size_t)job->numbers.processes, sizeof(*job->processes));
     if (job->processes == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", job->numbers.processes);
@@ -168,6 +170,7 @@ static weft_status release(struct weft_job *job, bool orderly)
     if (job->device != NULL)
         job->device_ops->close(job->device);
     free(job->processes);
+    weft_say_process_of_all(-1);
     free(job);
     weft_random_left();
     return printed;

@@ -80,6 +80,12 @@ static void test_prefix(void **state)
     weft_say_process(123);
     weft_say(WEFT_SAY_ERROR, "%s", "");
     assert_string_equal(said(state), "weft: [p123] \n");
+    weft_say_process_of_all(7); /* of threads that have said nothing of themselves */
+    weft_say(WEFT_SAY_ERROR, "own");
+    weft_say_process(-1);
+    weft_say(WEFT_SAY_ERROR, "all");
+    weft_say_process_of_all(-1);
+    assert_string_equal(said(state), "weft: [p123] own\nweft: [p7] all\n");
 }
 
 static void test_levels(void **state)
