@@ -89,23 +89,25 @@ static void expect_piece(const struct round *r, size_t at, int member, size_t fr
         r->want[at + i] = given(member, from + i);
 }
 
+static size_t elements(const struct round *r)
+{
+    return r->piece / r->operation->bytes;
+}
+
 /* ---- collectives: each begins, and says what is wanted --------------------------------------- */
 
 static weft_status reduce(struct round *r)
 {
-    const size_t count = r->piece / r->operation->bytes;
-
     if (r->me == r->root)
-        expect_sum(r, 0, r->n - 1, 0, count);
-    return weft_team_reduce(r->team, r->root, r->source, r->target, count, r->operation, &r->op);
+        expect_sum(r, 0, r->n - 1, 0, elements(r));
+    return weft_team_reduce(r->team, r->root, r->source, r->target, elements(r), r->operation,
+                            &r->op);
 }
 
 static weft_status allreduce(struct round *r)
 {
-    const size_t count = r->piece / r->operation->bytes;
-
-    expect_sum(r, 0, r->n - 1, 0, count);
-    return weft_team_allreduce(r->team, r->source, r->target, count, r->operation, &r->op);
+    expect_sum(r, 0, r->n - 1, 0, elements(r));
+    return weft_team_allreduce(r->team, r->source, r->target, elements(r), r->operation, &r->op);
 }
 
 static weft_status reduce_scatter(struct round *r)
@@ -122,18 +124,14 @@ static weft_status reduce_scatter(struct round *r)
 
 static weft_status scan(struct round *r)
 {
-    const size_t count = r->piece / r->operation->bytes;
-
-    expect_sum(r, 0, r->me, 0, count);
-    return weft_team_scan(r->team, 0, r->source, r->target, count, r->operation, &r->op);
+    expect_sum(r, 0, r->me, 0, elements(r));
+    return weft_team_scan(r->team, 0, r->source, r->target, elements(r), r->operation, &r->op);
 }
 
 static weft_status scan_before(struct round *r)
 {
-    const size_t count = r->piece / r->operation->bytes;
-
-    expect_sum(r, 0, r->me - 1, 0, count);
-    return weft_team_scan(r->team, 1, r->source, r->target, count, r->operation, &r->op);
+    expect_sum(r, 0, r->me - 1, 0, elements(r));
+    return weft_team_scan(r->team, 1, r->source, r->target, elements(r), r->operation, &r->op);
 }
 
 static weft_status broadcast(struct round *r)
@@ -276,18 +274,15 @@ static void check(struct test_env *env, struct round *r, const struct places *pl
     }
     r->target = places->target[ends >> 1];
     r->source = r->in_place ? r->target : places->source[ends & 1];
-    TEST_EQ(env, weft_copy(env->job, r->source, image, all), WEFT_OK);
-    TEST_EQ(env, weft_copy(env->job, r->target, want, all), WEFT_OK);
-    TEST_EQ(env, collectives[which].begin(r), WEFT_OK);
-    TEST_EQ(env, weft_team_wait(&r->op), WEFT_OK);
-    TEST_EQ(env, weft_copy(env->job, got, r->target, all), WEFT_OK);
-    size_t wrong = 0;
-    for (size_t i = 0; i < all; i++)
-        wrong += got[i] != want[i];
-    TEST_EQ(env, weft_copy(env->job, got, r->source, all), WEFT_OK);
-    for (size_t i = 0; i < all && !r->in_place; i++)
-        wrong += got[i] != image[i];
-    if (!TEST_EQ(env, wrong, 0))
+    TEST_OK(env, weft_copy(env->job, r->source, image, all));
+    TEST_OK(env, weft_copy(env->job, r->target, want, all));
+    TEST_OK(env, collectives[which].begin(r));
+    TEST_OK(env, weft_team_wait(&r->op));
+    TEST_OK(env, weft_copy(env->job, got, r->target, all));
+    bool good = memcmp(got, want, all) == 0;
+    TEST_OK(env, weft_copy(env->job, got, r->source, all));
+    good &= r->in_place || memcmp(got, image, all) == 0;
+    if (!TEST(env, good))
         fprintf(stderr, "%s of %zu bytes, ends %d%s, root %d\n", collectives[which].name, r->piece,
                 ends, r->in_place ? ", in place" : "", r->root);
     free(image);
@@ -336,42 +331,43 @@ static bool can_launch(const struct test_env *env)
     return can;
 }
 
+static void declare(struct test_env *env, weft_team *team, int own, int want)
+{
+    int taken = 2;
+
+    TEST_OK(env, weft_team_device(team, own, &taken));
+    TEST_EQ(env, taken, want);
+}
+
 /* All members declare that their memory is the devices': reductions are launched. */
 static void declared(struct test_env *env, struct round *r, const struct places *places)
 {
     weft_team *other;
-    int taken = 2;
 
-    TEST_EQ(env, weft_team_device(r->team, r->me != r->n - 1, &taken), WEFT_OK);
-    TEST_EQ(env, taken, 0);
-    TEST_EQ(env, weft_team_device(r->team, 1, &taken), WEFT_OK);
-    TEST_EQ(env, taken, can_launch(env));
+    declare(env, r->team, r->me != r->n - 1, 0);
+    declare(env, r->team, 1, can_launch(env));
     all_of(env, r, places, true);
-    if (!taken)
+    if (!can_launch(env))
         return;
     unsigned char *const want = r->want = malloc(MOST);
     r->source = places->source[1];
     r->target = places->target[1];
     r->operation = &operations[0];
     make(r, 100);
-    TEST_EQ(env, allreduce(r), WEFT_OK);
+    TEST_OK(env, allreduce(r));
     TEST_EQ(env, r->op->launched, 1);
-    TEST_EQ(env, weft_team_wait(&r->op), WEFT_OK);
+    TEST_OK(env, weft_team_wait(&r->op));
     r->source = places->source[0];
     TEST_EQ(env, allreduce(r), WEFT_ERR_ARGUMENT);
     r->source = places->source[1];
     r->target = places->target[0];
     TEST_EQ(env, allreduce(r), WEFT_ERR_ARGUMENT);
     env->expect = WEFT_ERR_ARGUMENT; /* of weft_close */
-    TEST_EQ(env, weft_team_open(env->job, WEFT_COMM_HOST, r->n, r->me, "other", NULL, &other),
-            WEFT_OK);
-    TEST_EQ(env, weft_team_device(other, 1, &taken), WEFT_OK);
-    TEST_EQ(env, taken, 0);
-    TEST_EQ(env, weft_team_device(r->team, 0, &taken), WEFT_OK);
-    TEST_EQ(env, taken, 0);
-    TEST_EQ(env, weft_team_device(other, 1, &taken), WEFT_OK);
-    TEST_EQ(env, taken, 1);
-    TEST_EQ(env, weft_team_close(&other), WEFT_OK);
+    TEST_OK(env, weft_team_open(env->job, WEFT_COMM_HOST, r->n, r->me, "other", NULL, &other));
+    declare(env, other, 1, 0);
+    declare(env, r->team, 0, 0);
+    declare(env, other, 1, 1);
+    TEST_OK(env, weft_team_close(&other));
     all_of(env, r, places, false);
     free(want);
 }
@@ -380,26 +376,23 @@ static int body(struct test_env *env)
 {
     const int n = env->numbers->processes;
     struct round r = {.n = n, .me = env->numbers->process};
+    static const int processes[MOST_MEMBERS] = {0, 1, 2, 3, 4, 5, 6, 7};
+    static const enum test_memory kinds[] = {TEST_HOST, TEST_MAPPED};
     struct places places;
-    int processes[MOST_MEMBERS];
     weft_comm group;
 
     if (n > MOST_MEMBERS)
         return TEST_SKIPPED;
-    for (int p = 0; p < n; p++)
-        processes[p] = p;
     for (int far = 0; far < 2; far++) { /* at odd addresses */
-        places.source[far] = test_memory(env, far ? TEST_MAPPED : TEST_HOST, MOST);
-        places.target[far] = test_memory(env, far ? TEST_MAPPED : TEST_HOST, MOST);
-        places.source[far]++;
-        places.target[far]++;
+        places.source[far] = 1 + (unsigned char *)test_memory(env, kinds[far], MOST);
+        places.target[far] = 1 + (unsigned char *)test_memory(env, kinds[far], MOST);
     }
-    TEST_EQ(env, weft_message_group_take(env->job, GROUP, processes, n, &group), WEFT_OK);
-    TEST_EQ(env, weft_team_open(env->job, group, n, r.me, "all", NULL, &r.team), WEFT_OK);
+    TEST_OK(env, weft_message_group_take(env->job, GROUP, processes, n, &group));
+    TEST_OK(env, weft_team_open(env->job, group, n, r.me, "all", NULL, &r.team));
     all_of(env, &r, &places, false);
     declared(env, &r, &places);
-    TEST_EQ(env, weft_team_close(&r.team), WEFT_OK);
-    TEST_EQ(env, weft_message_group_give(env->job, &group), WEFT_OK);
+    TEST_OK(env, weft_team_close(&r.team));
+    TEST_OK(env, weft_message_group_give(env->job, &group));
     return TEST_PASSED;
 }
 

@@ -41,4 +41,35 @@ static inline bool test_pgas_open(struct test_env *env)
     return good;
 }
 
+/* What the heap has. All segments but one, and always the same one, are free, not only dropped. */
+static inline weft_heap_numbers test_pgas_numbers(struct test_env *env)
+{
+    weft_heap_numbers numbers;
+    weft_gspan span;
+
+    for (int i = 0; i < 2; i++) {
+        TEST_OK(env, weft_galloc(env->job, WEFT_COMM_HOST, 8, &span));
+        TEST_OK(env, weft_gfree(env->job, &span));
+    }
+    TEST_OK(env, weft_host_heap_numbers(env->job, &numbers));
+    return numbers;
+}
+
+/* Nothing of the heap is lost. */
+static inline void test_pgas_close(struct test_env *env, const weft_heap_numbers *before)
+{
+    const weft_heap_numbers after = test_pgas_numbers(env);
+
+    TEST_EQ(env, after.free, before->free);
+    TEST_EQ(env, after.largest >= before->largest / 2, true); /* one lies in it */
+    TEST_OK(env, weft_pgas_close(env->job));
+}
+
+/* All that processes have sent is there. */
+static inline void test_pgas_meet(struct test_env *env)
+{
+    TEST_OK(env, weft_host_gflush(env->job));
+    TEST_OK(env, weft_host_barrier(env->job));
+}
+
 #endif

@@ -105,6 +105,7 @@ void test_failed(struct test_env *env, const char *file, int line, long long got
  */
 #define TEST_EQ(env, got, want)                                                                    \
     test_equal(env, __FILE__, __LINE__, (long long)(got), (long long)(want), #got " == " #want)
+#define TEST_OK(env, call)   TEST_EQ(env, call, WEFT_OK)
 #define TEST(env, condition) test_equal(env, __FILE__, __LINE__, (condition) ? 1 : 0, 1, #condition)
 
 static inline bool test_equal(struct test_env *env, const char *file, int line, long long got,
