@@ -35,6 +35,15 @@ WEFT_HOT bool weft_is_small(const void *target, size_t bytes)
 
 #include "order/model.h"
 
+static inline uint64_t weft_model_add(void *word, int bytes, uint64_t value, bool acquire,
+                                      bool release)
+{
+    const struct weft_change change = {
+        .value = value, .how = WEFT_SUM, .type = bytes == 4 ? WEFT_U32 : WEFT_U64};
+
+    return weft_model->update(word, &change, acquire, release);
+}
+
 #define WEFT_ATOMIC_DEFINE(bits)                                                                   \
     WEFT_HOT uint##bits##_t weft_load_relaxed_u##bits(const uint##bits##_t *p)                     \
     {                                                                                              \
@@ -53,7 +62,7 @@ WEFT_HOT bool weft_is_small(const void *target, size_t bytes)
     WEFT_HOT void weft_store_relaxed_u##bits(uint##bits##_t *p, uint##bits##_t value)              \
     {                                                                                              \
         if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
-            weft_model->store(p, (bits) / 8, value, false);                                        \
+            weft_model->store(p, &(uint##bits##_t){value}, (bits) / 8, false, false);              \
         else                                                                                       \
             __atomic_store_n(p, value, __ATOMIC_RELEASE);                                          \
     }                                                                                              \
@@ -61,22 +70,23 @@ WEFT_HOT bool weft_is_small(const void *target, size_t bytes)
                                              enum weft_order label)                                \
     {                                                                                              \
         if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
-            weft_model->store(p, (bits) / 8, value, label != weft_mutation);                       \
+            weft_model->store(p, &(uint##bits##_t){value}, (bits) / 8, label != weft_mutation,     \
+                              false);                                                              \
         else                                                                                       \
             __atomic_store_n(p, value, __ATOMIC_RELEASE);                                          \
     }                                                                                              \
     WEFT_HOT uint##bits##_t weft_add_relaxed_u##bits(uint##bits##_t *p, uint##bits##_t value)      \
     {                                                                                              \
         if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
-            return (uint##bits##_t)weft_model->add(p, (bits) / 8, value, false, false);            \
+            return (uint##bits##_t)weft_model_add(p, (bits) / 8, value, false, false);             \
         return __atomic_fetch_add(p, value, __ATOMIC_RELEASE);                                     \
     }                                                                                              \
     WEFT_HOT uint##bits##_t weft_add_release_u##bits(uint##bits##_t *p, uint##bits##_t value,      \
                                                      enum weft_order label)                        \
     {                                                                                              \
         if (WEFT_UNLIKELY(weft_model != NULL))                                                     \
-            return (uint##bits##_t)weft_model->add(p, (bits) / 8, value, false,                    \
-                                                   label != weft_mutation);                        \
+            return (uint##bits##_t)weft_model_add(p, (bits) / 8, value, false,                     \
+                                                  label != weft_mutation);                         \
         return __atomic_fetch_add(p, value, __ATOMIC_RELEASE);                                     \
     }
 
@@ -107,7 +117,7 @@ static inline void weft_polled(void)
 static inline uint32_t weft_add_returning_u32(uint32_t *p, uint32_t value)
 {
     if (WEFT_UNLIKELY(weft_model != NULL))
-        return (uint32_t)weft_model->add(p, 4, value, false, false);
+        return (uint32_t)weft_model_add(p, 4, value, false, false);
     return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
 }
 
@@ -115,7 +125,7 @@ static inline uint32_t weft_add_returning_u32(uint32_t *p, uint32_t value)
 static inline uint64_t weft_add_returning_device_u64(uint64_t *p, uint64_t value)
 {
     if (WEFT_UNLIKELY(weft_model != NULL))
-        return weft_model->add(p, 8, value, false, false);
+        return weft_model_add(p, 8, value, false, false);
     return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
 }
 
@@ -124,40 +134,34 @@ static inline uint32_t weft_add_both_u32(uint32_t *p, uint32_t value, enum weft_
                                          enum weft_order release)
 {
     if (WEFT_UNLIKELY(weft_model != NULL))
-        return (uint32_t)weft_model->add(p, 4, value, acquire != weft_mutation,
-                                         release != weft_mutation);
+        return (uint32_t)weft_model_add(p, 4, value, acquire != weft_mutation,
+                                        release != weft_mutation);
     return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
 }
+
+/* The word becomes `next`, of what it was; the old value. */
+#define WEFT_SWAP_UNTIL(type, next)                                                                \
+    do {                                                                                           \
+        type was = __atomic_load_n((type *)word, __ATOMIC_RELAXED);                                \
+        while (!__atomic_compare_exchange_n((type *)word, &was, next, true, __ATOMIC_ACQ_REL,      \
+                                            __ATOMIC_RELAXED))                                     \
+            continue;                                                                              \
+        return was;                                                                                \
+    } while (0)
 
 /* An acquire and a release; the old value. The word is aligned; it may be a real of 16 bits. */
 static inline uint64_t weft_update(void *word, const struct weft_change *change)
 {
-    uint64_t old;
-
     if (WEFT_UNLIKELY(weft_model != NULL))
         return weft_model->update(word, change, ORDER_update_seen != weft_mutation,
                                   ORDER_update != weft_mutation);
-    if (weft_type_bytes(change->type) == 4) {
-        uint32_t *const word32 = (uint32_t *)word, was = __atomic_load_n(word32, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(word32, &was, (uint32_t)weft_change_of(was, change),
-                                            true, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-            continue;
-        return was;
-    }
-    if (weft_element_is_half(change->type)) {
-        uint16_t *const half = (uint16_t *)word, was = __atomic_load_n(half, __ATOMIC_RELAXED);
-        while (!__atomic_compare_exchange_n(half, &was, (uint16_t)weft_half_of(was, change), true,
-                                            __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-            continue;
-        return was;
-    }
+    if (weft_type_bytes(change->type) == 4)
+        WEFT_SWAP_UNTIL(uint32_t, (uint32_t)weft_change_of(was, change));
+    if (weft_element_is_half(change->type))
+        WEFT_SWAP_UNTIL(uint16_t, (uint16_t)weft_half_of(was, change));
     if (change->how == WEFT_SUM && change->type != WEFT_F64)
         return __atomic_fetch_add((uint64_t *)word, change->value, __ATOMIC_ACQ_REL);
-    old = __atomic_load_n((uint64_t *)word, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n((uint64_t *)word, &old, weft_change_of(old, change), true,
-                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        continue;
-    return old;
+    WEFT_SWAP_UNTIL(uint64_t, weft_change_of(was, change));
 }
 
 /* Without order, but in random mode alone: here it costs nothing. */
@@ -316,7 +320,7 @@ WEFT_HOT void weft_put_small(void *target, const void *source, size_t bytes)
     if (!WEFT_UNLIKELY(weft_model != NULL))
         weft_store_small(target, source, bytes, ORDER_none);
     else if (bytes >= 4)
-        weft_model->write_word(target, source, (int)bytes);
+        weft_model->store(target, source, (int)bytes, false, true);
     else
         weft_model->write(target, source, bytes, true);
 }

@@ -33,21 +33,19 @@ struct weft_model_own {
 };
 
 struct weft_model {
-    /* size is 4 or 8; addresses are aligned. add and update return the old value. */
+    /* size is 4 or 8; addresses are aligned. update returns the old value. */
     uint64_t (*load)(const void *address, int size, bool acquire);
-    void (*store)(void *address, int size, uint64_t value, bool release);
-    uint64_t (*add)(void *address, int size, uint64_t value, bool acquire, bool release);
+    void (*store)(void *address, const void *value, int size, bool release, bool late);
     uint64_t (*update)(void *address, const struct weft_change *change, bool acquire, bool release);
     /* A release fence: later stores and adds of this fiber carry what came before it. */
     void (*fence)(void);
 
     /*
-     * Data: copy bytes to shared memory, or a word of 4 or 8, as a relaxed store. Late, and the
-     * word: the source may be read when the store arrives, but before the task's next reuse, which
-     * says that it is about to reuse the sources of what it has written into a range.
+     * Data: copy bytes to shared memory. Late, also of a store: the source may be read when the
+     * store arrives, but before the task's next reuse, which says that it is about to reuse the
+     * sources of what it has written into a range.
      */
     void (*write)(void *target, const void *source, size_t bytes, bool late);
-    void (*write_word)(void *target, const void *source, int size);
     void (*reuse)(const void *target, size_t bytes);
     /* Note that bytes were read; forget a range's history. */
     void (*read)(const void *source, size_t bytes);

@@ -1,41 +1,32 @@
 /*
  * fault/test_exit.c - a rank that calls exit in a kernel of the CPU device is named, with one
- * thread and with several, and in random mode; and one that calls pthread_exit. Its process ends
- * with status 1, whatever the rank asked for, and the others hear of it.
+ * thread and with several, and in random mode. Its process ends with status 1, whatever the rank
+ * asked for, and the others hear of it.
  */
 #include "support/fault_job.h"
 #include "weft/device.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { RANKS = 3 };
 
-struct data {
-    int thread; /* pthread_exit, not exit */
-};
-
-static int thread_exits;
-
-WEFT_KERNEL(exits, struct data, data)
+WEFT_KERNEL(exits, int, unused)
 {
+    (void)unused;
     weft_enter(self);
-    if (weft_rank(self, WEFT_COMM_WORLD) == weft_size(self, WEFT_COMM_WORLD) - 1) {
-        if (data->thread)
-            pthread_exit(NULL);
+    if (weft_rank(self, WEFT_COMM_WORLD) == weft_size(self, WEFT_COMM_WORLD) - 1)
         exit(0);
-    }
     weft_leave(self);
 }
 
 static int body(int process)
 {
-    struct data data = {thread_exits};
+    int unused = 0;
 
     (void)process;
-    return fault_run(&exits, RANKS, &data, sizeof(data));
+    return fault_run(&exits, RANKS, &unused, sizeof(unused));
 }
 
 static int check(const char *setting, const char *value, int processes)
@@ -49,8 +40,8 @@ static int check(const char *setting, const char *value, int processes)
     fault_start(&job, processes, body);
     good &= fault_wait(&job, FAULT_HANG_S);
     good &= job.status[last] == 1 && (last == 0 || job.status[0] == WEFT_ERR_PEER_LOST);
-    snprintf(line, sizeof(line), "weft: [p%d] rank %d called %s: its process ends, and so does",
-             last, processes * RANKS - 1, thread_exits ? "pthread_exit" : "exit");
+    snprintf(line, sizeof(line), "weft: [p%d] rank %d called exit: its process ends, and so does",
+             last, processes * RANKS - 1);
     good &= strstr(job.text[last], line) != NULL;
     printf("%s=%s: %s\n", setting, value, good ? "done" : "FAILED");
     if (!good)
@@ -63,12 +54,6 @@ static int check(const char *setting, const char *value, int processes)
 int main(void)
 {
     setbuf(stdout, NULL);
-    const int failed = check("WEFT_CPU_WORKERS", "1", 2) + check("WEFT_CPU_THREADS", "4", 2) +
-                       check("WEFT_CPU_SCHEDULE", "random:1", 1);
-    thread_exits = 1;
-#ifdef __SANITIZE_THREAD__
-    return failed; /* it ends a process whose fiber calls pthread_exit by itself */
-#else
-    return failed + check("WEFT_CPU_WORKERS", "1", 2) + check("WEFT_CPU_THREADS", "4", 2);
-#endif
+    return check("WEFT_CPU_WORKERS", "1", 2) + check("WEFT_CPU_THREADS", "4", 2) +
+           check("WEFT_CPU_SCHEDULE", "random:1", 1);
 }

@@ -169,9 +169,9 @@ static int all_named(void)
 {
     return names(RIGHT, WEFT_OK, "") +
            names(ONE_THREAD, WEFT_ERR_MISMATCH,
-                 "weft_put by thread 0, but weft_win_free by threads 1, 2, 3") +
+                 "weft_put by thread 0, but weft_win_free by thread 1:") +
            names(EARLY_END, WEFT_ERR_MISMATCH,
-                 "weft_win_free by threads 0, 1, 2, but weft_end by thread 3") +
+                 "weft_win_free by thread 0, but weft_end by thread 3:") +
            names(TAG_DIFFERS, WEFT_ERR_MISMATCH,
                  "weft_notify: tag is 5 (0x5) for thread 0, but 7 (0x7) for thread 2") +
            names(TARGETS_DIFFER, WEFT_ERR_MISMATCH,

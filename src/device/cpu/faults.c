@@ -13,8 +13,7 @@
  * once.
  *
  * By a rank, exit would end its process in the middle of the job: the other processes wait for it,
- * and so would an MPI that a later handler finalizes. pthread_exit would end a worker with all its
- * ranks.
+ * and so would an MPI that a later handler finalizes.
  */
 #include "device/cpu/faults.h"
 
@@ -34,9 +33,7 @@ enum { HANDLER_STACK = 65536 };
 static _Thread_local weft_fault_find *find;
 static _Thread_local const void *ranks;
 static _Thread_local void *handler_stack;
-static bool faulted;          /* a thread is in the handler, or has been */
-static pthread_key_t at_work; /* not NULL: the thread is a worker that has not ended */
-static bool watched;
+static bool faulted; /* a thread is in the handler, or has been */
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
@@ -71,37 +68,20 @@ static void take_signal(void)
         sigaction(SIGSEGV, &action, NULL);
 }
 
-static void refuse(const char *call)
-{
-    weft_say(WEFT_SAY_ERROR, "rank %d called %s: its process ends, and so does the job",
-             weft_strand_get().rank, call);
-    fflush(NULL);
-    _exit(EXIT_FAILURE);
-}
-
 static void at_exit(void)
 {
-    if (weft_strand_get().rank >= 0)
-        refuse("exit");
-}
+    const int rank = weft_strand_get().rank;
 
-static void at_thread_exit(void *ignored)
-{
-    (void)ignored;
-    refuse("pthread_exit");
+    if (rank < 0)
+        return;
+    weft_say(WEFT_SAY_ERROR, "rank %d called exit: its process ends, and so does the job", rank);
+    fflush(NULL);
+    _exit(EXIT_FAILURE);
 }
 
 void weft_faults_watch(void)
 {
     atexit(at_exit);
-    watched = pthread_key_create(&at_work, at_thread_exit) == 0;
-}
-
-/* Between the two calls of it the thread must not end. */
-static void set_at_work(const bool *value)
-{
-    if (watched)
-        pthread_setspecific(at_work, value);
 }
 
 void weft_faults_begin(weft_fault_find *find_rank, const void *of_ranks)
@@ -109,7 +89,6 @@ void weft_faults_begin(weft_fault_find *find_rank, const void *of_ranks)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     stack_t before;
 
-    set_at_work(&watched);
     pthread_once(&once, take_signal);
     find = find_rank;
     ranks = of_ranks;
@@ -130,7 +109,6 @@ void weft_faults_end(void)
 {
     const stack_t none = {.ss_flags = SS_DISABLE};
 
-    set_at_work(NULL);
     find = NULL;
     if (handler_stack == NULL)
         return;

@@ -1,6 +1,6 @@
 /*
  * device/cpu/faults.h - a rank that ends its process: by a fault, of which it is said where it was
- * and whether its stack ran over; by exit; or its worker by pthread_exit. It is named first.
+ * and whether its stack ran over; or by exit. It is named first.
  */
 #ifndef WEFT_DEVICE_CPU_FAULTS_H
 #define WEFT_DEVICE_CPU_FAULTS_H
@@ -17,9 +17,9 @@ typedef int weft_fault_find(const void *ranks, const void *address, size_t *byte
 void weft_faults_watch(void);
 
 /*
- * From here to the end the calling thread runs ranks, and must not end. Takes SIGSEGV, once for the
- * process, if nobody has (a debugger's or a sanitizer's handler stays); where that, or a stack for
- * the handler, cannot be had, nothing is said.
+ * From here to the end the calling thread runs ranks. Takes SIGSEGV, once for the process, if nobody
+ * has (a debugger's or a sanitizer's handler stays); where that, or a stack for the handler, cannot
+ * be had, nothing is said.
  */
 void weft_faults_begin(weft_fault_find *find, const void *ranks);
 void weft_faults_end(void);

@@ -158,28 +158,6 @@ WEFT_UNSEEN void weft_team_leave(struct weft_thread_team *team)
 
 /* ---- meeting --------------------------------------------------------------------------------- */
 
-/* Whether a thread waits in the same call as another. */
-WEFT_UNSEEN static bool calls_like(const struct weft_thread_team *team, int thread, int like)
-{
-    const struct weft_call *call = team->thread[thread].call;
-
-    return call != NULL && strcmp(call->name, team->thread[like].call->name) == 0;
-}
-
-/* The names of all threads that make the same call as one does: "thread 1", "threads 0, 2, 3". */
-static void list_threads(const struct weft_thread_team *team, int like, char *text, size_t bytes)
-{
-    int used = 0, count = 0;
-
-    for (int t = 0; t < team->threads; t++)
-        count += calls_like(team, t, like);
-    used = snprintf(text, bytes, count == 1 ? "thread" : "threads");
-    for (int t = 0; t < team->threads && used < (int)bytes; t++)
-        if (calls_like(team, t, like))
-            used += snprintf(text + used, bytes - (size_t)used, "%s%d",
-                             count-- > 0 && used < 8 ? " " : ", ", t);
-}
-
 /* The n-th name of a list. */
 static void name_argument(const char *list, int n, char *text, size_t bytes)
 {
@@ -195,19 +173,15 @@ static bool is_own(const struct weft_thread_team *team, int thread, uint64_t add
     return address - weft_fiber_stack(fiber) < weft_fiber_stack_bytes(fiber);
 }
 
-WEFT_UNSEEN static void name_calls(const struct weft_thread_team *team, int one, int other,
+WEFT_UNSEEN static void name_calls(const struct weft_thread_team *team, int first, int other,
                                    struct weft_disagreement *why)
 {
-    const int lanes = team->thread[one].call->lanes | team->thread[other].call->lanes;
-    char most[60], rest[60];
+    const struct weft_call *one = team->thread[first].call, *two = team->thread[other].call;
 
-    list_threads(team, one, most, sizeof(most));
-    list_threads(team, other, rest, sizeof(rest));
     why->status = WEFT_ERR_MISMATCH;
     snprintf(why->text, sizeof(why->text),
-             "%s by %s, but %s by %s: the threads of a %s make each call together",
-             team->thread[one].call->name, most, team->thread[other].call->name, rest,
-             lanes != 0 ? "warp" : "rank");
+             "%s by thread %d, but %s by thread %d: the threads of a %s make each call together",
+             one->name, first, two->name, other, (one->lanes | two->lanes) != 0 ? "warp" : "rank");
 }
 
 static void name_values(const struct weft_thread_team *team, int first, int other, int n,

@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { IDLE_NS = 1000000 }; /* of virtual time, where all are idle */
 
@@ -31,17 +32,12 @@ struct machine {
 
 static struct machine *m;
 
-static struct weft_model_task *self(void)
-{
-    return m->tasks->current;
-}
-
 /* The start of every call: what is due arrives, and others may run. */
 static struct weft_model_task *begin_call(void)
 {
     weft_held_due(&m->holding, ++m->calls);
     weft_tasks_call(m->tasks);
-    return self();
+    return m->tasks->current;
 }
 
 /* Where the stamp of what the task loads is: its own, until it has sent a message. */
@@ -78,11 +74,13 @@ static void acquire(struct weft_model_task *task, const void *word, int size)
         weft_held_until(&m->holding, &task->held, own);
 }
 
+/* Words are little-endian, as in ring/command.h. */
 static uint64_t value_of(const void *address, int size)
 {
-    return size == 2   ? *(const uint16_t *)address
-           : size == 4 ? *(const uint32_t *)address
-                       : *(const uint64_t *)address;
+    uint64_t value = 0;
+
+    memcpy(&value, address, (size_t)size);
+    return value;
 }
 
 static uint64_t model_load(const void *address, int size, bool acquires)
@@ -97,47 +95,35 @@ static uint64_t model_load(const void *address, int size, bool acquires)
     return value;
 }
 
-/* The call at which a store that is held back now will arrive at the latest. */
-static uint64_t draw_due(struct weft_model_tasks *tasks)
-{
-    const uint32_t calls = tasks->hold_rounds * tasks->runnables;
-
-    return m->calls + 1 + weft_draw(tasks, calls < WEFT_HELD_CALLS ? calls : WEFT_HELD_CALLS - 1);
-}
-
-/* Takes effect now, or is held back. */
+/* Takes effect now, or is held back until a call that is drawn now, at the latest. */
 static void make_store(struct weft_model_task *task, const struct weft_store *store, uint32_t stamp)
 {
     struct weft_model_tasks *tasks = m->tasks;
+    const uint32_t calls = tasks->hold_rounds * tasks->runnables;
 
     weft_tasks_changed(tasks);
     weft_held_overlap(&m->holding, &task->held, store->target, store->bytes);
     if (weft_draw(tasks, 256) >= tasks->hold_odds || task->held.count >= WEFT_HELD_MOST)
         weft_store_apply(&m->cells, store);
     else
-        weft_held_add(&m->holding, &task->held, store, stamp, draw_due(tasks));
+        weft_held_add(&m->holding, &task->held, store, stamp,
+                      m->calls + 1 +
+                          weft_draw(tasks, calls < WEFT_HELD_CALLS ? calls : WEFT_HELD_CALLS - 1));
 }
 
-static void store_word(void *address, const void *source, size_t bytes, bool releases, bool late)
+static void model_store(void *address, const void *source, int size, bool releases, bool late)
 {
     struct weft_model_task *task = begin_call();
     const uint32_t stamp = task->stamps[task->index];
     const struct weft_store store = {.target = address,
                                      .source = source,
-                                     .bytes = bytes,
+                                     .bytes = (size_t)size,
                                      .late = late,
                                      .atomic = true,
                                      .clock = carried(task, releases)};
 
     make_store(task, &store, stamp);
     weft_clock_drop(store.clock);
-}
-
-static void model_store(void *address, int size, uint64_t value, bool releases)
-{
-    const uint32_t value32 = (uint32_t)value;
-
-    store_word(address, size == 4 ? (const void *)&value32 : &value, (size_t)size, releases, false);
 }
 
 static uint64_t model_update(void *address, const struct weft_change *change, bool acquires,
@@ -152,22 +138,12 @@ static uint64_t model_update(void *address, const struct weft_change *change, bo
         acquire(task, address, size);
     struct weft_clock *clock = carried(task, releases);
     const uint64_t old = value_of(address, size);
-    if (size == 2)
-        *(uint16_t *)address = (uint16_t)weft_half_of((uint32_t)old, change);
-    else if (size == 4)
-        *(uint32_t *)address = (uint32_t)weft_change_of(old, change);
-    else
-        *(uint64_t *)address = weft_change_of(old, change);
+    const uint64_t value =
+        size == 2 ? weft_half_of((uint32_t)old, change) : weft_change_of(old, change);
+    memcpy(address, &value, (size_t)size);
     weft_cells_add(&m->cells, address, size, clock);
     weft_clock_drop(clock);
     return old;
-}
-
-static uint64_t model_add(void *address, int size, uint64_t value, bool acquires, bool releases)
-{
-    const struct weft_change change = {
-        .value = value, .how = WEFT_SUM, .type = size == 4 ? WEFT_U32 : WEFT_U64};
-    return model_update(address, &change, acquires, releases);
 }
 
 static void model_fence(void)
@@ -183,16 +159,17 @@ static void access_bytes(const void *address, size_t bytes, enum weft_access_kin
                          uint32_t who)
 {
     static const char *const does[] = {"reads", "reads", "writes", "is about to reuse"};
+    const struct weft_model_task *const self = m->tasks->current;
     struct weft_conflict conflict;
     char text[256];
 
     if (m->races.found ||
-        weft_cells_access(&m->cells, address, bytes, kind, who, self()->stamps, &conflict))
+        weft_cells_access(&m->cells, address, bytes, kind, who, self->stamps, &conflict))
         return;
     m->races.found = true;
     snprintf(text, sizeof(text),
              "race: %s %s %zu bytes at %p, not ordered after %s, which %s the byte at %p",
-             self()->name, does[kind], bytes, address, m->tasks->slot[conflict.task]->name,
+             self->name, does[kind], bytes, address, m->tasks->slot[conflict.task]->name,
              conflict.wrote ? "wrote" : "read", (void *)conflict.address);
     weft_err(WEFT_ERR_RACE, "%s", text);
     if (m->races.handler != NULL)
@@ -207,11 +184,6 @@ static void model_write(void *target, const void *source, size_t bytes, bool lat
 
     access_bytes(target, bytes, WEFT_ACCESS_WRITE, task->index);
     make_store(task, &store, task->stamps[task->index]);
-}
-
-static void model_write_word(void *target, const void *source, int size)
-{
-    store_word(target, source, (size_t)size, false, true);
 }
 
 static void model_reuse(const void *target, size_t bytes)
@@ -340,7 +312,7 @@ static uint32_t model_draw(uint32_t n)
 
 static struct weft_model_own *model_own(void)
 {
-    return &self()->own;
+    return &m->tasks->current->own;
 }
 
 static bool model_try_lock(void *lock)
@@ -368,11 +340,9 @@ static void model_unlock(void *lock)
 static const struct weft_model model = {
     .load = model_load,
     .store = model_store,
-    .add = model_add,
     .update = model_update,
     .fence = model_fence,
     .write = model_write,
-    .write_word = model_write_word,
     .reuse = model_reuse,
     .read = model_read,
     .send = model_send,
@@ -415,14 +385,13 @@ weft_status weft_random_begin(uint64_t seed)
 
 void weft_random_end(void)
 {
-    for (uint32_t i = 1; i < m->tasks->slots; i++) {
-        const struct weft_model_task *task = m->tasks->slot[i];
-        if (task->index == i &&
+    for (uint32_t i = 0; i < m->tasks->slots; i++) {
+        struct weft_model_task *task = m->tasks->slot[i];
+        if (i != 0 && task->index == i &&
             (task->state == WEFT_TASK_RUNNABLE || task->state == WEFT_TASK_JOINING))
             weft_err(WEFT_ERR_STATE, "random mode ends while task %s still runs", task->name);
+        weft_held_until(&m->holding, &task->held, UINT32_MAX);
     }
-    for (uint32_t i = 0; i < m->tasks->slots; i++)
-        weft_held_until(&m->holding, &m->tasks->slot[i]->held, UINT32_MAX);
     weft_tasks_destroy(m->tasks);
     weft_cells_free(&m->cells);
     free(m);
