@@ -17,9 +17,9 @@ typedef int weft_fault_find(const void *ranks, const void *address, size_t *byte
 void weft_faults_watch(void);
 
 /*
- * From here to the end the calling thread runs ranks. Takes SIGSEGV, once for the process, if nobody
- * has (a debugger's or a sanitizer's handler stays); where that, or a stack for the handler, cannot
- * be had, nothing is said.
+ * From here to the end the calling thread runs ranks. Takes SIGSEGV, once for the process, if
+ * nobody has (a debugger's or a sanitizer's handler stays); where that, or a stack for the handler,
+ * cannot be had, nothing is said.
  */
 void weft_faults_begin(weft_fault_find *find, const void *ranks);
 void weft_faults_end(void);

@@ -67,14 +67,6 @@ static struct weft_port *port_of(const struct weft_launch *launch, int rank)
     return (struct weft_port *)(launch->selves + (size_t)rank * launch->self_bytes);
 }
 
-/* Of a rank, or of each of its threads. */
-static size_t stack_of(const struct weft_workers *workers, const struct weft_launch *launch)
-{
-    const size_t bytes = workers->stack_bytes + launch->kernel->shared_bytes;
-
-    return weft_model != NULL && bytes < WEFT_RANDOM_STACK ? (size_t)WEFT_RANDOM_STACK : bytes;
-}
-
 static void weft_rank_main(void *argument)
 {
     struct rank *rank = argument;
@@ -231,7 +223,10 @@ static void worker_main(void *argument)
 static weft_status create_fibers(const struct weft_workers *workers,
                                  const struct weft_launch *launch, struct rank *ranks)
 {
-    const size_t bytes = stack_of(workers, launch);
+    size_t bytes = workers->stack_bytes + launch->kernel->shared_bytes;
+
+    if (weft_model != NULL)
+        bytes = weft_random_stack(bytes);
     for (int r = 0; r < launch->ranks; r++) {
         struct weft_port *port = ranks[r].port;
         bool there = true;
@@ -316,14 +311,11 @@ static weft_status run(struct weft_workers *workers, const struct weft_launch *l
 {
     struct gate gate = {0};
     int started = 0;
-    weft_status status = WEFT_OK;
 
     for (int r = 0; r < launch->ranks; r++)
         ranks[r] = (struct rank){
             .port = port_of(launch, r), .launch = launch, .number = launch->first_rank + r};
-    if (weft_model != NULL)
-        weft_random_stack(workers->stack_bytes + launch->kernel->shared_bytes);
-    status = create_fibers(workers, launch, ranks);
+    weft_status status = create_fibers(workers, launch, ranks);
     while (status == WEFT_OK && started < count) {
         struct worker *w = &all[started];
         char name[16] = "weft worker";

@@ -75,20 +75,13 @@ static void acquire(struct weft_model_task *task, const void *word, int size)
 }
 
 /* Words are little-endian, as in ring/command.h. */
-static uint64_t value_of(const void *address, int size)
-{
-    uint64_t value = 0;
-
-    memcpy(&value, address, (size_t)size);
-    return value;
-}
-
 static uint64_t model_load(const void *address, int size, bool acquires)
 {
     struct weft_model_task *task = begin_call();
+    uint64_t value = 0;
 
     weft_held_overlap(&m->holding, &task->held, address, (size_t)size);
-    const uint64_t value = value_of(address, size);
+    memcpy(&value, address, (size_t)size);
     if (acquires)
         acquire(task, address, size);
     weft_tasks_call(m->tasks); /* others may run before the value is used, too */
@@ -131,13 +124,14 @@ static uint64_t model_update(void *address, const struct weft_change *change, bo
 {
     struct weft_model_task *task = begin_call();
     const int size = (int)weft_element_bytes(change->type);
+    uint64_t old = 0;
 
     weft_tasks_changed(m->tasks);
     weft_held_overlap(&m->holding, &task->held, address, (size_t)size);
     if (acquires)
         acquire(task, address, size);
     struct weft_clock *clock = carried(task, releases);
-    const uint64_t old = value_of(address, size);
+    memcpy(&old, address, (size_t)size);
     const uint64_t value =
         size == 2 ? weft_half_of((uint32_t)old, change) : weft_change_of(old, change);
     memcpy(address, &value, (size_t)size);
@@ -367,9 +361,9 @@ void weft_random_on_race(void (*handler)(const char *text, void *argument), void
     m->races.argument = argument;
 }
 
-void weft_random_stack(size_t bytes)
+size_t weft_random_stack(size_t bytes)
 {
-    m->tasks->stack_bytes = bytes > WEFT_RANDOM_STACK ? bytes : WEFT_RANDOM_STACK;
+    return m->tasks->stack_bytes = bytes > WEFT_RANDOM_STACK ? bytes : WEFT_RANDOM_STACK;
 }
 
 weft_status weft_random_begin(uint64_t seed)

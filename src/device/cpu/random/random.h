@@ -65,8 +65,9 @@ weft_status weft_random_begin(uint64_t seed);
  */
 void weft_random_end(void);
 
-/* Between begin and end: the stack of tasks started from now on, WEFT_RANDOM_STACK at least. */
-void weft_random_stack(size_t bytes);
+/* Between begin and end: sets, and returns, the stack of tasks started from now on: `bytes`, but
+ * WEFT_RANDOM_STACK at least. */
+size_t weft_random_stack(size_t bytes);
 
 /*
  * Between begin and end: what to call at the first race of the run, in the task that completes it,
