@@ -50,6 +50,26 @@ int litmus_messages(weft_job *job)
     return weft_host_message_wait_all(job, ops, COUNT, NULL) != WEFT_OK;
 }
 
+/* A ring of near payload has room for five; each way, one after the other. */
+int litmus_near_ring(weft_job *job)
+{
+    enum { BYTES = 1500 };
+    const int me = weft_numbers_of(job)->process;
+    unsigned char data[BYTES];
+
+    for (int i = 0; i < 4 * COUNT; i++) {
+        const bool sends = i / (2 * COUNT) == me;
+        memset(data, sends ? i + 1 : 0, BYTES);
+        const weft_status status =
+            sends ? weft_host_send(job, WEFT_COMM_HOST, 1 - me, i, data, BYTES)
+                  : weft_host_receive(job, WEFT_COMM_HOST, 1 - me, i, data, BYTES, NULL);
+        for (int k = 0; k < BYTES; k++)
+            if (status != WEFT_OK || data[k] != i + 1)
+                return 1;
+    }
+    return 0;
+}
+
 static void add(const weft_combine *combine, const void *from, void *into, size_t count)
 {
     (void)combine;

@@ -6,6 +6,7 @@
 
 /* 0: all was well. */
 int litmus_messages(weft_job *job);
+int litmus_near_ring(weft_job *job);
 int litmus_shared(weft_job *job);
 int litmus_tasks(weft_job *job);
 int litmus_recorded(weft_job *job);

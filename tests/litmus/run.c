@@ -46,6 +46,8 @@ const struct litmus litmus_table[] = {
     {"tickets", &litmus_tickets, "proxy", "default", "more updates than there are places", NULL, 0},
     {"barrier-proxy", &litmus_barrier, "proxy", "default", "barriers through the host", NULL, 0},
     {"messages", NULL, "direct", "small", "messages by memory, full rings", litmus_messages, 0},
+    {"near-ring", NULL, "direct", "default", "messages that fill the near ring of payload",
+     litmus_near_ring, 0},
     {"messages-proxy", NULL, "proxy", "small", "the same over a network", litmus_messages, 0},
     {"shared", NULL, "direct", "default", "small collectives by shared memory", litmus_shared, 0},
     {"ccl-words", NULL, "direct", "words", "collectives of devices, by words", litmus_ccl, 0},
