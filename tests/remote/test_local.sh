@@ -28,6 +28,12 @@ expect shared 0 'Test PASSED' env LD_LIBRARY_PATH="$lib" "$tests/vector_add_shar
 expect static 0 'Test PASSED' env LD_PRELOAD="$lib/libweft_redirect.so" "$tests/vector_add_static"
 expect told 0 "runtime functions of $tests/vector_add_static" \
     env WEFT_LOG=info LD_PRELOAD="$lib/libweft_redirect.so" "$tests/vector_add_static"
+"$tests/remote_texts" >"$here/theirs" # NVIDIA's runtime says its errors without a GPU
+expect texts 0 'cudaErrorUnknown: unknown error' env LD_PRELOAD="$lib/libweft_redirect.so" "$tests/remote_texts"
+LD_PRELOAD=$lib/libweft_redirect.so "$tests/remote_texts" | diff "$here/theirs" - || {
+    echo "FAILED: errors are called otherwise than by NVIDIA's runtime"
+    failures=$((failures + 1))
+}
 strip -o "$here/stripped" "$tests/vector_add_static"
 expect stripped 1 "holds NVIDIA's runtime without symbols; link it with -cudart shared" \
     env LD_PRELOAD="$lib/libweft_redirect.so" "$here/stripped"
