@@ -71,19 +71,15 @@ static const struct cudart_field properties[] = {
 #define P(field, attribute) CUDART_FIELD(struct cudaDeviceProp, field, CU_DEVICE_ATTRIBUTE_##attribute)
     P(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK), P(regsPerBlock, MAX_REGISTERS_PER_BLOCK),
     P(warpSize, WARP_SIZE), P(memPitch, MAX_PITCH), P(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK),
-    P(maxThreadsDim[0], MAX_BLOCK_DIM_X), P(maxThreadsDim[1], MAX_BLOCK_DIM_Y),
-    P(maxThreadsDim[2], MAX_BLOCK_DIM_Z), P(maxGridSize[0], MAX_GRID_DIM_X),
-    P(maxGridSize[1], MAX_GRID_DIM_Y), P(maxGridSize[2], MAX_GRID_DIM_Z),
+    P(maxThreadsDim, MAX_BLOCK_DIM_X), P(maxGridSize, MAX_GRID_DIM_X),
     P(totalConstMem, TOTAL_CONSTANT_MEMORY), P(major, COMPUTE_CAPABILITY_MAJOR),
     P(minor, COMPUTE_CAPABILITY_MINOR), P(textureAlignment, TEXTURE_ALIGNMENT),
     P(texturePitchAlignment, TEXTURE_PITCH_ALIGNMENT), P(multiProcessorCount, MULTIPROCESSOR_COUNT),
     P(integrated, INTEGRATED), P(canMapHostMemory, CAN_MAP_HOST_MEMORY),
-    P(maxTexture1D, MAXIMUM_TEXTURE1D_WIDTH), P(maxTexture2D[0], MAXIMUM_TEXTURE2D_WIDTH),
-    P(maxTexture2D[1], MAXIMUM_TEXTURE2D_HEIGHT), P(maxTexture3D[0], MAXIMUM_TEXTURE3D_WIDTH),
-    P(maxTexture3D[1], MAXIMUM_TEXTURE3D_HEIGHT), P(maxTexture3D[2], MAXIMUM_TEXTURE3D_DEPTH),
-    P(surfaceAlignment, SURFACE_ALIGNMENT), P(concurrentKernels, CONCURRENT_KERNELS),
-    P(ECCEnabled, ECC_ENABLED), P(pciBusID, PCI_BUS_ID), P(pciDeviceID, PCI_DEVICE_ID),
-    P(pciDomainID, PCI_DOMAIN_ID), P(tccDriver, TCC_DRIVER),
+    P(maxTexture1D, MAXIMUM_TEXTURE1D_WIDTH), P(maxTexture2D, MAXIMUM_TEXTURE2D_WIDTH),
+    P(maxTexture3D, MAXIMUM_TEXTURE3D_WIDTH), P(surfaceAlignment, SURFACE_ALIGNMENT),
+    P(concurrentKernels, CONCURRENT_KERNELS), P(ECCEnabled, ECC_ENABLED), P(pciBusID, PCI_BUS_ID),
+    P(pciDeviceID, PCI_DEVICE_ID), P(pciDomainID, PCI_DOMAIN_ID), P(tccDriver, TCC_DRIVER),
     P(asyncEngineCount, ASYNC_ENGINE_COUNT), P(unifiedAddressing, UNIFIED_ADDRESSING),
     P(memoryBusWidth, GLOBAL_MEMORY_BUS_WIDTH), P(l2CacheSize, L2_CACHE_SIZE),
     P(persistingL2CacheMaxSize, MAX_PERSISTING_L2_CACHE_SIZE),
@@ -103,7 +99,38 @@ static const struct cudart_field properties[] = {
     P(maxBlocksPerMultiProcessor, MAX_BLOCKS_PER_MULTIPROCESSOR),
     P(reservedSharedMemPerBlock, RESERVED_SHARED_MEMORY_PER_BLOCK),
     P(hostRegisterSupported, HOST_REGISTER_SUPPORTED),
-    P(memoryPoolsSupported, MEMORY_POOLS_SUPPORTED), P(clusterLaunch, CLUSTER_LAUNCH)
+    P(memoryPoolsSupported, MEMORY_POOLS_SUPPORTED), P(clusterLaunch, CLUSTER_LAUNCH),
+    P(maxTexture1DMipmap, MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH),
+    P(maxTexture2DMipmap, MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH),
+    P(maxTexture2DLinear, MAXIMUM_TEXTURE2D_LINEAR_WIDTH),
+    P(maxTexture2DGather, MAXIMUM_TEXTURE2D_GATHER_WIDTH),
+    P(maxTexture3DAlt, MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE),
+    P(maxTextureCubemap, MAXIMUM_TEXTURECUBEMAP_WIDTH),
+    P(maxTexture1DLayered, MAXIMUM_TEXTURE1D_LAYERED_WIDTH),
+    P(maxTexture2DLayered, MAXIMUM_TEXTURE2D_LAYERED_WIDTH),
+    P(maxTextureCubemapLayered, MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH),
+    P(maxSurface1D, MAXIMUM_SURFACE1D_WIDTH), P(maxSurface2D, MAXIMUM_SURFACE2D_WIDTH),
+    P(maxSurface3D, MAXIMUM_SURFACE3D_WIDTH),
+    P(maxSurface1DLayered, MAXIMUM_SURFACE1D_LAYERED_WIDTH),
+    P(maxSurface2DLayered, MAXIMUM_SURFACE2D_LAYERED_WIDTH),
+    P(maxSurfaceCubemap, MAXIMUM_SURFACECUBEMAP_WIDTH),
+    P(maxSurfaceCubemapLayered, MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH),
+    P(hostNativeAtomicSupported, HOST_NATIVE_ATOMIC_SUPPORTED),
+    P(pageableMemoryAccessUsesHostPageTables, PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES),
+    P(directManagedMemAccessFromHost, DIRECT_MANAGED_MEM_ACCESS_FROM_HOST),
+    P(accessPolicyMaxWindowSize, MAX_ACCESS_POLICY_WINDOW_SIZE),
+    P(sparseCudaArraySupported, SPARSE_CUDA_ARRAY_SUPPORTED),
+    P(hostRegisterReadOnlySupported, READ_ONLY_HOST_REGISTER_SUPPORTED),
+    P(timelineSemaphoreInteropSupported, TIMELINE_SEMAPHORE_INTEROP_SUPPORTED),
+    P(gpuDirectRDMASupported, GPU_DIRECT_RDMA_SUPPORTED),
+    P(gpuDirectRDMAFlushWritesOptions, GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS),
+    P(gpuDirectRDMAWritesOrdering, GPU_DIRECT_RDMA_WRITES_ORDERING),
+    P(memoryPoolSupportedHandleTypes, MEMPOOL_SUPPORTED_HANDLE_TYPES),
+    P(deferredMappingCudaArraySupported, DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED),
+    P(ipcEventSupported, IPC_EVENT_SUPPORTED),
+    P(unifiedFunctionPointers, UNIFIED_FUNCTION_POINTERS), P(deviceNumaConfig, NUMA_CONFIG),
+    P(deviceNumaId, NUMA_ID), P(mpsEnabled, MPS_ENABLED), P(hostNumaId, HOST_NUMA_ID),
+    P(gpuPciDeviceID, GPU_PCI_DEVICE_ID), P(gpuPciSubsystemID, GPU_PCI_SUBSYSTEM_ID)
 #undef P
 };
 /* clang-format on */
@@ -121,13 +148,13 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *result, int device)
         status = driver->device_uuid((CUuuid *)&p.uuid, device);
     if (status == CUDA_SUCCESS)
         status = driver->device_total(&p.totalGlobalMem, device);
-    for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++) {
-        int value = 0;
-        if (status == CUDA_SUCCESS)
-            status = driver->device_attribute(&value, (CUdevice_attribute)properties[i].attribute,
-                                              device);
-        cudart_set(&p, &properties[i], value);
-    }
+    for (size_t i = 0; i < sizeof(properties) / sizeof(properties[0]); i++)
+        for (int k = 0; k < properties[i].count && status == CUDA_SUCCESS; k++) {
+            int value = 0;
+            status = driver->device_attribute(
+                &value, (CUdevice_attribute)(properties[i].attribute + k), device);
+            cudart_set(&p, &properties[i], k, value);
+        }
     if (status == CUDA_SUCCESS)
         *result = p;
     return cudart_driver_done(status);
@@ -188,6 +215,14 @@ FORWARD(cudaDeviceSetCacheConfig, (enum cudaFuncCache config),
 
 RESULT(cudaDeviceGetCacheConfig, (enum cudaFuncCache * config), config,
        context_cache((CUfunc_cache *)config))
+FORWARD(cudaCtxResetPersistingL2Cache, (void), context_reset_persisting())
+
+/* Banks of shared memory have one width on all devices that CUDA 13 serves. */
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* programs call them all the same */
+FOUND(cudaDeviceSetSharedMemConfig, (enum cudaSharedMemConfig config), (unsigned)config > 2,
+      (void)0, cudaSuccess, cudaSuccess)
+FOUND(cudaDeviceGetSharedMemConfig, (enum cudaSharedMemConfig * config), config == NULL, (void)0,
+      cudaSuccess, (*config = cudaSharedMemBankSizeFourByte, cudaSuccess))
 FORWARD(cudaDeviceGetStreamPriorityRange, (int *least, int *greatest),
         context_priorities(least != NULL ? least : &(int){0},
                            greatest != NULL ? greatest : &(int){0}))

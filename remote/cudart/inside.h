@@ -54,24 +54,30 @@ static inline cudaError_t cudart_driver_done(CUresult result)
     return cudart_done((cudaError_t)result); /* numbered alike */
 }
 
-/* A field of a struct of CUDA's, an int or a size_t, that an attribute of the driver's tells. */
+/* A field of a struct of CUDA's, a size_t or ints, that attributes of the driver's tell: of several
+ * ints each the next one. */
 struct cudart_field {
     size_t at;
-    int attribute;
+    int attribute, count;
     bool wide;
 };
 #define CUDART_FIELD(type, field, attribute)                                                       \
     {                                                                                              \
-        offsetof(type, field), attribute, sizeof(((type *)0)->field) == sizeof(size_t)             \
+        offsetof(type, field), attribute,                                                          \
+            _Generic(((type *)0)->field, size_t : 1, default                                       \
+                     : sizeof(((type *)0)->field) / 4),                                            \
+            _Generic(((type *)0)->field, size_t                                                    \
+                     : true, default                                                               \
+                     : false)                                                                      \
     }
-static inline void cudart_set(void *result, const struct cudart_field *field, int value)
+static inline void cudart_set(void *result, const struct cudart_field *field, int i, int value)
 {
     void *at = (char *)result + field->at;
 
     if (field->wide)
         *(size_t *)at = (size_t)value;
     else
-        *(int *)at = value;
+        ((int *)at)[i] = value;
 }
 
 /* ENTER(driver): declares it, or returns the error from the calling function. NEED: it is there. */
@@ -145,8 +151,11 @@ struct cudart_symbol *cudart_kernel(const void *function);
  * NULL; the driver's. */
 cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_symbol *kernel,
                             CUfunction *function);
-/* What its launches may have of dynamic shared memory there, for who has asked; 0: nobody has. */
-int *cudart_shared(struct cudart_symbol *kernel);
+/* What its launches may have there: threads of a block, bytes of dynamic shared memory. */
+struct cudart_room {
+    int threads, shared;
+};
+struct cudart_room *cudart_room(struct cudart_symbol *kernel); /* after cudart_function */
 /* The device was reset: what its context knew of kernels is gone. */
 void cudart_forget_kernels(int device);
 cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symbol,

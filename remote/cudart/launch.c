@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { SHARED_ANYWAY = 48 << 10 }; /* bytes of shared memory that no attribute has to allow */
-
 /* crt/host_runtime.h declares these for C++ alone. */
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
                                      struct CUstream_st *stream);
@@ -80,34 +78,14 @@ static cudaError_t check(const struct weft_cuda_table *driver, dim3 grid, dim3 b
     return cudaSuccess;
 }
 
-static cudaError_t check_shared(const struct weft_cuda_table *driver, struct cudart_symbol *kernel,
-                                CUfunction function, size_t shared)
+/* Whether a launch may be refused, by what its kernel needs: then the driver's answer is waited
+ * for, so that it is told at once, too. */
+static bool is_doubtful(struct cudart_symbol *kernel, uint64_t threads, size_t shared)
 {
-    int *known = cudart_shared(kernel), most = __atomic_load_n(known, __ATOMIC_RELAXED);
-    CUresult result = CUDA_SUCCESS;
+    const struct cudart_room *room = cudart_room(kernel);
 
-    if (most == 0) {
-        result = driver->function_attribute(&most, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                            function);
-        __atomic_store_n(known, most, __ATOMIC_RELAXED);
-    }
-    return result == CUDA_SUCCESS && shared > (size_t)most ? cudaErrorInvalidValue
-                                                           : (cudaError_t)result;
-}
-
-/* All blocks of a cooperative launch run at once. */
-static cudaError_t check_room(const struct weft_cuda_table *driver, CUfunction function,
-                              uint64_t blocks, int threads, size_t shared)
-{
-    int each = 0, processors = 0;
-    CUresult result = driver->occupancy_blocks(&each, function, threads, shared, 0);
-
-    if (result == CUDA_SUCCESS)
-        result = driver->device_attribute(&processors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-                                          cudart_thread()->device);
-    return result == CUDA_SUCCESS && blocks > (uint64_t)each * (uint64_t)processors
-               ? cudaErrorCooperativeLaunchTooLarge
-               : (cudaError_t)result;
+    return threads > (uint64_t)__atomic_load_n(&room->threads, __ATOMIC_RELAXED) ||
+           shared > (size_t)__atomic_load_n(&room->shared, __ATOMIC_RELAXED);
 }
 
 static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, void **parameters,
@@ -119,17 +97,16 @@ static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, v
     cudaError_t error = kernel != NULL ? check(driver, grid, block) : cudaSuccess;
     if (error == cudaSuccess)
         error = cudart_function(driver, kernel, &function);
-    if (error == cudaSuccess && shared > SHARED_ANYWAY)
-        error = check_shared(driver, kernel, function, shared);
-    if (error == cudaSuccess && cooperative)
-        error = check_room(driver, function, (uint64_t)grid.x * grid.y * grid.z,
-                           (int)(block.x * block.y * block.z), shared);
     if (error != cudaSuccess)
         return cudart_done(error);
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
     const CUlaunchConfig config = {grid.x,  grid.y,           grid.z,     block.x,    block.y,
                                    block.z, (unsigned)shared, ON(stream), &attribute, cooperative};
-    return cudart_driver_done(driver->launch(&config, function, parameters, NULL));
+    CUresult result = driver->launch(&config, function, parameters, NULL);
+    if (result == CUDA_SUCCESS &&
+        (cooperative || is_doubtful(kernel, (uint64_t)block.x * block.y * block.z, shared)))
+        result = driver->mem_info(&(size_t){0}, &(size_t){0}); /* its answer brings the error */
+    return cudart_driver_done(result);
 }
 
 /* A handle of __cudaGetKernel: known to be one. */
@@ -185,7 +162,13 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
         F(binaryVersion, BINARY_VERSION),
         F(cacheModeCA, CACHE_MODE_CA),
         F(maxDynamicSharedSizeBytes, MAX_DYNAMIC_SHARED_SIZE_BYTES),
-        F(preferredShmemCarveout, PREFERRED_SHARED_MEMORY_CARVEOUT)
+        F(preferredShmemCarveout, PREFERRED_SHARED_MEMORY_CARVEOUT),
+        F(clusterDimMustBeSet, CLUSTER_SIZE_MUST_BE_SET),
+        F(requiredClusterWidth, REQUIRED_CLUSTER_WIDTH),
+        F(requiredClusterHeight, REQUIRED_CLUSTER_HEIGHT),
+        F(requiredClusterDepth, REQUIRED_CLUSTER_DEPTH),
+        F(clusterSchedulingPolicyPreference, CLUSTER_SCHEDULING_POLICY_PREFERENCE),
+        F(nonPortableClusterSizeAllowed, NON_PORTABLE_CLUSTER_SIZE_ALLOWED)
 #undef F
     };
     CUfunction found;
@@ -200,7 +183,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
         int value = 0;
         error = (cudaError_t)driver->function_attribute(
             &value, (CUfunction_attribute)fields[i].attribute, found);
-        cudart_set(attributes, &fields[i], value);
+        cudart_set(attributes, &fields[i], 0, value);
     }
     return cudart_done(error);
 }
@@ -217,7 +200,7 @@ static CUresult set_attribute(const struct weft_cuda_table *driver, const void *
     const CUresult result = driver->function_set(found, (CUfunction_attribute)attribute, value);
 
     if (result == CUDA_SUCCESS && attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
-        __atomic_store_n(cudart_shared(cudart_kernel(function)), value, __ATOMIC_RELAXED);
+        __atomic_store_n(&cudart_room(cudart_kernel(function))->shared, value, __ATOMIC_RELAXED);
     return result;
 }
 ON_KERNEL(cudaFuncSetAttribute, (const void *function, enum cudaFuncAttribute attribute, int value),
@@ -225,6 +208,9 @@ ON_KERNEL(cudaFuncSetAttribute, (const void *function, enum cudaFuncAttribute at
 ON_KERNEL(cudaFuncSetCacheConfig, (const void *function, enum cudaFuncCache config), false,
           driver->function_set_cache(found, (CUfunc_cache)config))
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* programs call it all the same */
+ON_KERNEL(cudaFuncSetSharedMemConfig, (const void *function, enum cudaSharedMemConfig config),
+          (unsigned)config > 2, CUDA_SUCCESS)
 ON_KERNEL(cudaGetFuncBySymbol, (cudaFunction_t * result, const void *function), result == NULL,
           (*result = found, CUDA_SUCCESS))
 

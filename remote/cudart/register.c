@@ -40,7 +40,7 @@ struct cudart_symbol {
     size_t bytes;
     CUkernel handle;
     CUfunction functions[CUDART_DEVICES]; /* by device; NULL: not asked for yet */
-    int shared[CUDART_DEVICES];
+    struct cudart_room rooms[CUDART_DEVICES];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -194,6 +194,13 @@ static CUresult resolve(const struct weft_cuda_table *driver, struct cudart_symb
         result = driver->library_kernel(&kernel->handle, kernel->library->handle, kernel->name);
     if (result == CUDA_SUCCESS)
         result = driver->kernel_function(function, kernel->handle);
+    struct cudart_room *room = cudart_room(kernel);
+    if (result == CUDA_SUCCESS)
+        result = driver->function_attribute(&room->threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+                                            *function);
+    if (result == CUDA_SUCCESS)
+        result = driver->function_attribute(
+            &room->shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, *function);
     return result;
 }
 
@@ -216,19 +223,17 @@ cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_
     return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidDeviceFunction : (cudaError_t)result;
 }
 
-int *cudart_shared(struct cudart_symbol *kernel)
+struct cudart_room *cudart_room(struct cudart_symbol *kernel)
 {
-    return &kernel->shared[cudart_thread()->device];
+    return &kernel->rooms[cudart_thread()->device];
 }
 
 void cudart_forget_kernels(int device)
 {
     pthread_mutex_lock(&lock);
     for (int i = 0; i < TABLE; i++)
-        for (struct cudart_symbol *s = symbols[i]; s != NULL; s = s->next) {
+        for (struct cudart_symbol *s = symbols[i]; s != NULL; s = s->next)
             __atomic_store_n(&s->functions[device], NULL, __ATOMIC_RELAXED);
-            __atomic_store_n(&s->shared[device], 0, __ATOMIC_RELAXED);
-        }
     pthread_mutex_unlock(&lock);
 }
 

@@ -34,6 +34,7 @@
     X(context_set_limit, cuCtxSetLimit)                                                            \
     X(context_limit, cuCtxGetLimit)                                                                \
     X(context_priorities, cuCtxGetStreamPriorityRange)                                             \
+    X(context_reset_persisting, cuCtxResetPersistingL2Cache)                                       \
     X(context_set_cache, cuCtxSetCacheConfig)                                                      \
     X(context_cache, cuCtxGetCacheConfig)                                                          \
     X(peer_enable, cuCtxEnablePeerAccess)                                                          \

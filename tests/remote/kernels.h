@@ -14,7 +14,9 @@
 #define KERNEL_FETCH                                                                               \
     "_Z5fetchPiyii" /* out[y * width + x] = texture(x, y); out, texture, width, rows; rows 0: a    \
                        line */
-#define KERNEL_STORE "_Z5storeyiii" /* surface(x, y) += shift; surface, width, rows, shift */
-#define GLOBAL_TABLE "table"        /* int table[64] */
+#define KERNEL_STORE                                                                               \
+    "_Z5storeyiii" /* surface(x, y) += shift; surface, width, rows, shift. At most 512 threads a   \
+                      block; 32 KiB of shared memory of its own */
+#define GLOBAL_TABLE "table" /* int table[64] */
 
 #endif

@@ -99,6 +99,17 @@ void suite_register(const char *file)
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* programs call them all the same */
+static void shared_banks(void)
+{
+    enum cudaSharedMemConfig banks = cudaSharedMemBankSizeDefault;
+
+    OK(cudaDeviceSetSharedMemConfig(cudaSharedMemBankSizeEightByte));
+    OK(cudaDeviceGetSharedMemConfig(&banks));
+    CHECK(banks == cudaSharedMemBankSizeFourByte);
+    OK(cudaFuncSetSharedMemConfig(&suite_add, cudaSharedMemBankSizeEightByte));
+}
+
 void suite_devices(void)
 {
     struct cudaDeviceProp p;
@@ -113,6 +124,10 @@ void suite_devices(void)
     CHECK(p.name[0] != 0 && p.totalGlobalMem > 0 && p.warpSize == 32 && p.major >= 5);
     OK(cudaDeviceGetAttribute(&value, cudaDevAttrMaxThreadsPerBlock, device));
     CHECK(value == p.maxThreadsPerBlock && value >= 512);
+    OK(cudaDeviceGetAttribute(&value, cudaDevAttrMaxTexture2DLayeredHeight, device));
+    CHECK(value > 0 && p.maxTexture2DLayered[1] == value && p.maxThreadsDim[2] == 64);
+    OK(cudaDeviceGetAttribute(&value, cudaDevAttrMaxTexture2DLayeredLayers, device));
+    CHECK(value > 0 && p.maxTexture2DLayered[2] == value);
     IS(cudaErrorInvalidDevice, cudaSetDevice(count));
     IS(cudaErrorInvalidDevice, cudaGetDeviceProperties(&p, count));
     CHECK(cudaGetLastError() == cudaErrorInvalidDevice);
@@ -129,6 +144,8 @@ void suite_devices(void)
     CHECK(greatest <= least);
     OK(cudaDeviceGetLimit(&limit, cudaLimitStackSize));
     CHECK(limit > 0);
+    OK(cudaCtxResetPersistingL2Cache());
+    shared_banks();
     IS(cudaErrorInvalidValue, cudaSetDeviceFlags(1 << 16));
     IS(cudaErrorInvalidDevice, cudaDeviceEnablePeerAccess(device, 0));
     (void)cudaGetLastError();

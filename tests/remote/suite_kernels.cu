@@ -46,8 +46,14 @@ __global__ void fetch(int *out, unsigned long long texture, int width, int rows)
     }
 }
 
-__global__ void store(unsigned long long surface, int width, int rows, int shift)
+/* With bounds: no more threads a block, and shared memory of its own. */
+__global__ void __launch_bounds__(512) store(unsigned long long surface, int width, int rows,
+                                             int shift)
 {
+    __shared__ volatile int own_shared[8192];
+
+    own_shared[threadIdx.x] = shift;
+    shift = own_shared[threadIdx.x];
     for (size_t i = own(); i < (size_t)width * rows; i += (size_t)gridDim.x * blockDim.x) {
         const int x = (int)(i % width) * (int)sizeof(int), y = (int)(i / width);
         surf2Dwrite(surf2Dread<int>(surface, x, y) + shift, surface, x, y);

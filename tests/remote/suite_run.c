@@ -74,6 +74,12 @@ void suite_launches(void)
        cudaLaunchKernel(&suite_missing, grid, block, parameters, 0, NULL));
     IS(cudaErrorInvalidDeviceFunction, cudaLaunchKernel(&n, grid, block, parameters, 0, NULL));
     CHECK(cudaGetLastError() == cudaErrorInvalidDeviceFunction);
+    for (int i = 0; i < 2; i++) { /* what its code needs is told at once, too */
+        const int wide = i == 0 ? 1024 : BLOCK;
+        const cudaError_t error = cudaLaunchKernel(&suite_store, grid, (dim3){(unsigned)wide, 1, 1},
+                                                   parameters, i == 0 ? 0 : 20000, NULL);
+        CHECK(error != cudaSuccess && cudaGetLastError() == error);
+    }
     OK(cudaFree(a));
     OK(cudaFree(b));
     OK(cudaFree(c));

@@ -24,7 +24,8 @@ static const int32_t attributes[WEFT_ATTRIBUTES] = {
     A(CONCURRENT_MANAGED_ACCESS, 1) A(MEMORY_POOLS_SUPPORTED, 1) A(HOST_REGISTER_SUPPORTED, 1)
     A(COOPERATIVE_LAUNCH, 1) A(COMPUTE_CAPABILITY_MAJOR, 9) A(COMPUTE_CAPABILITY_MINOR, 0)
     A(STREAM_PRIORITIES_SUPPORTED, 1) A(VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1)
-    A(L2_CACHE_SIZE, 1 << 20)
+    A(L2_CACHE_SIZE, 1 << 20) A(MAXIMUM_TEXTURE2D_LAYERED_WIDTH, 32768)
+    A(MAXIMUM_TEXTURE2D_LAYERED_HEIGHT, 32767) A(MAXIMUM_TEXTURE2D_LAYERED_LAYERS, 2048)
 #undef A
 };
 /* clang-format on */
@@ -71,6 +72,7 @@ FAKE_CALL(context_limit, (size_t * value, CUlimit limit),
           limit >= CU_LIMIT_MAX
               ? CUDA_ERROR_UNSUPPORTED_LIMIT
               : (*value = device->limits[limit] != 0 ? device->limits[limit] : 1024, CUDA_SUCCESS))
+FAKE_CALL(context_reset_persisting, (void), CUDA_SUCCESS)
 FAKE_CALL(context_set_cache, (CUfunc_cache config), (device->cache = config, CUDA_SUCCESS))
 FAKE_CALL(context_cache, (CUfunc_cache * config), (*config = device->cache, CUDA_SUCCESS))
 

@@ -144,6 +144,29 @@ FAKE_CALL(library_global,
 
 /* ---- functions ------------------------------------------------------------------------------- */
 
+enum { SHARED_ANYWAY = 48 << 10, SHARED_MOST = 227 << 10 };
+
+/* One kernel has bounds: half the threads, and shared memory of its own. */
+static bool is_bounded(const struct kernel *kernel)
+{
+    return strstr(kernel->name, "store") != NULL;
+}
+
+static int threads_of(const struct kernel *kernel)
+{
+    return is_bounded(kernel) ? 512 : 1024;
+}
+
+static int own_shared(const struct kernel *kernel)
+{
+    return is_bounded(kernel) ? 32 << 10 : 0;
+}
+
+static int room_of(const struct kernel *kernel)
+{
+    return kernel->shared != 0 ? kernel->shared : SHARED_ANYWAY - own_shared(kernel);
+}
+
 static struct kernel *kernel_of(const void *handle)
 {
     struct kernel *kernel = (struct kernel *)(uintptr_t)handle;
@@ -185,7 +208,10 @@ CUresult fake_function_attribute(int *value, CUfunction_attribute attribute, CUf
         return CUDA_ERROR_INVALID_HANDLE;
     switch (attribute) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-        *value = 1024;
+        *value = threads_of(kernel);
+        return CUDA_SUCCESS;
+    case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+        *value = own_shared(kernel);
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_NUM_REGS:
         *value = 32;
@@ -195,7 +221,7 @@ CUresult fake_function_attribute(int *value, CUfunction_attribute attribute, CUf
         *value = 90;
         return CUDA_SUCCESS;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-        *value = kernel->shared != 0 ? kernel->shared : 49152;
+        *value = room_of(kernel);
         return CUDA_SUCCESS;
     default:
         *value = 0;
@@ -210,7 +236,8 @@ CUresult fake_function_set(CUfunction handle, CUfunction_attribute attribute, in
 
     if (kernel == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES && value <= 232448)
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES &&
+        value <= SHARED_MOST - own_shared(kernel))
         kernel->shared = value;
     else if (attribute != CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
         return CUDA_ERROR_INVALID_VALUE;
@@ -301,11 +328,11 @@ static CUresult check(const unsigned grid[3], const unsigned block[3], unsigned 
 
     if (grid[0] == 0 || grid[1] == 0 || grid[2] == 0 || threads == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if (threads > 1024 || block[2] > 64 || grid[1] > 65535 || grid[2] > 65535)
+    if (threads > 1024 || block[2] > 64 || grid[1] > 65535 || grid[2] > 65535 ||
+        shared > (unsigned)room_of(kernel))
         return CUDA_ERROR_INVALID_VALUE;
-    if (shared > (unsigned)(kernel->shared != 0 ? kernel->shared : 49152))
-        return CUDA_ERROR_INVALID_VALUE;
-    return CUDA_SUCCESS;
+    return threads > (uint64_t)threads_of(kernel) ? CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
+                                                  : CUDA_SUCCESS;
 }
 
 static CUresult launch(struct fake_device *device, const struct kernel *kernel,
