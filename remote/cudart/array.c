@@ -93,12 +93,9 @@ cudaError_t cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExte
 {
     if (array == NULL)
         return cudart_done(cudaErrorInvalidResourceHandle);
-    if (desc != NULL)
-        *desc = array->desc;
-    if (extent != NULL)
-        *extent = array->extent;
-    if (flags != NULL)
-        *flags = array->flags;
+    *(desc != NULL ? desc : &(struct cudaChannelFormatDesc){0}) = array->desc;
+    *(extent != NULL ? extent : &(struct cudaExtent){0}) = array->extent;
+    *(flags != NULL ? flags : &(unsigned){0}) = array->flags;
     return cudaSuccess;
 }
 

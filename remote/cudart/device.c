@@ -16,16 +16,10 @@ cudaError_t cudaGetDeviceCount(int *count)
 }
 
 /* As cudaSetDevice: the context is made. */
-cudaError_t cudaInitDevice(int device, unsigned device_flags, unsigned flags)
-{
-    CUcontext context;
-
-    (void)device_flags;
-    if (flags > cudaInitDeviceFlagsAreValid)
-        return cudart_done(cudaErrorInvalidValue);
-    NEED(cudart_find);
-    return cudart_done(cudart_context(device, &context));
-}
+CUDART_CALL(cudaInitDevice,
+            (int device, unsigned device_flags __attribute__((unused)), unsigned flags),
+            flags > cudaInitDeviceFlagsAreValid, FIND, CUcontext context, cudaSuccess,
+            cudart_context(device, &context))
 
 cudaError_t cudaSetDevice(int device)
 {
@@ -37,14 +31,8 @@ cudaError_t cudaSetDevice(int device)
     return cudaSuccess;
 }
 
-cudaError_t cudaGetDevice(int *device)
-{
-    if (device == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    NEED(cudart_find);
-    *device = cudart_thread()->device;
-    return cudaSuccess;
-}
+CUDART_CALL(cudaGetDevice, (int *device), device == NULL, FIND, (void)0, cudaSuccess,
+            (*device = cudart_thread()->device, cudaSuccess))
 
 cudaError_t cudaSetValidDevices(int *list, int count)
 {

@@ -3,27 +3,14 @@
 
 #include <string.h>
 
-static cudaError_t allocate(void **memory, size_t bytes, bool async, cudaStream_t stream)
-{
-    CUdeviceptr address = 0;
-    CUresult result = CUDA_SUCCESS;
-
-    if (memory == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    if (bytes != 0)
-        result = async ? driver->alloc_async(&address, bytes, ON(stream))
-                       : driver->alloc(&address, bytes);
-    if (result == CUDA_SUCCESS)
-        *memory = (void *)address;
-    return cudart_driver_done(result);
-}
-
-ALIAS(cudaMalloc, (void **memory, size_t bytes), allocate(memory, bytes, false, NULL))
-
-ALIAS(cudaMallocAsync, (void **memory, size_t bytes, cudaStream_t stream),
-      allocate(memory, bytes, true, stream))
-
+/* By that call of the driver's, which writes `address`. */
+#define ALLOCATE(name, parameters, call)                                                           \
+    FOUND(name, parameters, memory == NULL, CUdeviceptr address = 0,                               \
+          bytes != 0 ? (cudaError_t)driver->call : cudaSuccess,                                    \
+          (*memory = (void *)address, cudaSuccess))
+ALLOCATE(cudaMalloc, (void **memory, size_t bytes), alloc(&address, bytes))
+ALLOCATE(cudaMallocAsync, (void **memory, size_t bytes, cudaStream_t stream),
+         alloc_async(&address, bytes, ON(stream)))
 FOUND(cudaFree, (void *memory), false, (void)0, cudaSuccess,
       memory != NULL ? driver->free((CUdeviceptr)memory) : CUDA_SUCCESS)
 
@@ -65,17 +52,9 @@ RESULT(cudaMemGetInfo, (size_t * available, size_t *total), available == NULL ? 
 
 /* ---- pinned memory --------------------------------------------------------------------------- */
 
-cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
-{
-    if (memory == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    ENTER(driver);
-    if (bytes == 0) {
-        *memory = NULL;
-        return cudaSuccess;
-    }
-    return cudart_driver_done(driver->host_alloc(memory, bytes, flags));
-}
+FOUND(cudaHostAlloc, (void **memory, size_t bytes, unsigned flags), memory == NULL, (void)0,
+      cudaSuccess,
+      bytes != 0 ? driver->host_alloc(memory, bytes, flags) : (*memory = NULL, CUDA_SUCCESS))
 
 ALIAS(cudaMallocHost, (void **memory, size_t bytes),
       cudaHostAlloc(memory, bytes, cudaHostAllocDefault))

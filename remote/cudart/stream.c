@@ -37,15 +37,9 @@ FORWARD(cudaStreamCopyAttributes, (cudaStream_t to, cudaStream_t from),
         stream_copy_attributes(ON(to), ON(from)))
 
 /* No stream ever captures: graphs are refused. */
-cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
-{
-    unsigned flags;
-
-    if (status == NULL)
-        return cudart_done(cudaErrorInvalidValue);
-    *status = cudaStreamCaptureStatusNone;
-    return cudaStreamGetFlags(stream, &flags);
-}
+FOUND(cudaStreamIsCapturing, (cudaStream_t stream, enum cudaStreamCaptureStatus *status),
+      status == NULL, unsigned flags, cudaStreamGetFlags(stream, &flags),
+      (*status = cudaStreamCaptureStatusNone, cudaSuccess))
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode)
 {
