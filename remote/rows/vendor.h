@@ -28,6 +28,22 @@ static inline uint64_t weft_scale_bytes(cublasComputeType_t how, cudaDataType ty
            : how == CUBLAS_COMPUTE_64F || how == CUBLAS_COMPUTE_64F_PEDANTIC ? 8 * parts
                                                                              : 4 * parts;
 }
+
+/* Products of halves, which the vendor's header declares for C++ alone. */
+#define WEFT_HALVES(name, N, ...)                                                                  \
+    cublasStatus_t name(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, N m,    \
+                        N n, N k, const __half_raw *alpha, __VA_ARGS__);
+#define WEFT_HALVES_MAP(N, end)                                                                    \
+    WEFT_HALVES(cublasHgemm##end, N, const __half_raw *a, N lda, const __half_raw *b, N ldb,       \
+                const __half_raw *beta, __half_raw *c, N ldc)                                      \
+    WEFT_HALVES(cublasHgemmBatched##end, N, const __half_raw *const *a, N lda,                     \
+                const __half_raw *const *b, N ldb, const __half_raw *beta, __half_raw *const *c,   \
+                N ldc, N batch)                                                                    \
+    WEFT_HALVES(cublasHgemmStridedBatched##end, N, const __half_raw *a, N lda, long long step_a,   \
+                const __half_raw *b, N ldb, long long step_b, const __half_raw *beta,              \
+                __half_raw *c, N ldc, long long step_c, N batch)
+WEFT_HALVES_MAP(int, )
+WEFT_HALVES_MAP(int64_t, _64)
 #endif
 #if __has_include(<cusolverDn.h>)
 #include <cusolverDn.h>

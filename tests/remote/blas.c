@@ -93,6 +93,32 @@ static void products(cublasHandle_t handle)
     OK(cudaFree(scalars));
 }
 
+/* Which the header declares for C++ alone: the half of 1, and of 4 */
+cublasStatus_t cublasHgemm(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, int m,
+                           int n, int k, const __half_raw *alpha, const __half_raw *a, int lda,
+                           const __half_raw *b, int ldb, const __half_raw *beta, __half_raw *c,
+                           int ldc);
+
+static void halves(cublasHandle_t handle)
+{
+    enum { ONE = 0x3c00, FOUR = 0x4400, K = 4, MANY = 2 * K };
+    const __half_raw one_half = {ONE}, no_half = {0};
+    __half_raw all[MANY], *far;
+    bool right = true;
+
+    for (int i = 0; i < MANY; i++)
+        all[i].x = ONE;
+    OK(cudaMalloc((void **)&far, 3 * sizeof(all)));
+    OK(cudaMemcpy(far, all, sizeof(all), cudaMemcpyHostToDevice));
+    OK(cublasHgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, 2, 2, K, &one_half, far, 2, far, K, &no_half,
+                   far + MANY, 2));
+    OK(cudaMemcpy(all, far + MANY, 4 * sizeof(all[0]), cudaMemcpyDeviceToHost));
+    for (int i = 0; i < 4; i++)
+        right = right && all[i].x == FOUR;
+    CHECK(right);
+    OK(cudaFree(far));
+}
+
 static void vectors(cublasHandle_t handle)
 {
     const float turn[] = {-1, 0, 1, 1, 0}; /* changes x and y */
@@ -279,6 +305,7 @@ int blas_run(unsigned options)
         for (int i = 0; i < 4; i++)
             OK(cudaMalloc((void **)&there[i], sizeof(a)));
         products(handle);
+        halves(handle);
         vectors(handle);
         streams(handle);
         solver();

@@ -163,6 +163,55 @@ cublasStatus_t cublasSgemmBatched(cublasHandle_t h, cublasOperation_t ta, cublas
                    alpha, beta);
 }
 
+static float of_half(uint16_t half)
+{
+    return half == 0 ? 0 : ldexpf((float)(1024 + (half & 1023)), (half >> 10) - 25);
+}
+static uint16_t to_half(float value)
+{
+    int exponent = 0;
+    const float part = frexpf(value, &exponent);
+
+    return value == 0 ? 0 : (uint16_t)((exponent + 14) << 10 | (int)((part * 2 - 1) * 1024));
+}
+
+static void run_halves(const struct work *w)
+{
+    const __half_raw *a = (const void *)w->a, *b = (const void *)w->b;
+    __half_raw *c = (void *)w->c;
+
+    for (int64_t i = 0; i < w->m * w->n; i++) {
+        float sum = w->values[1] * of_half(c[i].x);
+        for (int64_t l = 0; l < w->k; l++)
+            sum += w->values[0] * of_half(a[i % w->m + l * w->lda].x) *
+                   of_half(b[l + i / w->m * w->ldb].x);
+        c[i].x = to_half(sum);
+    }
+}
+
+cublasStatus_t cublasHgemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m,
+                           int n, int k, const __half_raw *alpha, const __half_raw *a, int lda,
+                           const __half_raw *b, int ldb, const __half_raw *beta, __half_raw *c,
+                           int ldc);
+cublasStatus_t cublasHgemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m,
+                           int n, int k, const __half_raw *alpha, const __half_raw *a, int lda,
+                           const __half_raw *b, int ldb, const __half_raw *beta, __half_raw *c,
+                           int ldc)
+{
+    if (ta != CUBLAS_OP_N || tb != CUBLAS_OP_N || ldc != m || on_device(alpha))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    return enqueue(h->stream, (struct work){.run = run_halves,
+                                            .m = m,
+                                            .n = n,
+                                            .k = k,
+                                            .a = (const void *)a,
+                                            .lda = lda,
+                                            .b = (const void *)b,
+                                            .ldb = ldb,
+                                            .c = (void *)c,
+                                            .values = {of_half(alpha->x), of_half(beta->x)}});
+}
+
 cublasStatus_t cublasGemmEx(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m,
                             int n, int k, const void *alpha, const void *a, cudaDataType type_a,
                             int lda, const void *b, cudaDataType type_b, int ldb, const void *beta,
