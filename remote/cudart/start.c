@@ -5,14 +5,12 @@
 #include "remote/client/client.h"
 #include "remote/cudart/inside.h"
 
-#include <errno.h>
 #include <pthread.h>
 
 static const struct weft_cuda_table *table;
 static cudaError_t why_not = cudaErrorInitializationError;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int devices;
-static int redirected; /* functions of the program */
 static uint32_t born;  /* weft_forks, when the driver was opened */
 
 static struct {
@@ -40,13 +38,6 @@ void weft_cudart_use(const struct weft_cuda_table *chosen)
     table = chosen;
 }
 
-/* remote/redirect tells how much of the program became jumps to this library. */
-void __cudaWeftRedirected(int functions);
-void __cudaWeftRedirected(int functions)
-{
-    redirected = functions;
-}
-
 /* ---- the driver ------------------------------------------------------------------------------ */
 
 static void start(void)
@@ -58,9 +49,6 @@ static void start(void)
         if (weft_config_load(&config, NULL, NULL) != WEFT_OK)
             return;
         weft_say_level((enum weft_level)config.log);
-        if (redirected > 0)
-            weft_say(WEFT_SAY_INFO, "redirected %d runtime functions of %s", redirected,
-                     program_invocation_name);
         if (config.remote_driver[0] != 0)
             table = weft_table_open(config.remote_driver);
         else if (weft_client_open(&table, &config) != WEFT_OK) /* which has said why */

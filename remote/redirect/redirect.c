@@ -29,7 +29,6 @@ struct work {
     void *runtime; /* of dlopen */
     uint64_t base; /* where the program is loaded */
     int memory;    /* /proc/self/mem */
-    int done;
     char failed[64];
 };
 
@@ -55,8 +54,6 @@ static void redirect(void *context, const char *name, uint64_t value, uint64_t r
         return; /* a function of the program's own */
     if (room < JUMP || !put_jump(work->memory, work->base + value, target))
         snprintf(work->failed, sizeof(work->failed), "%s", name);
-    else
-        work->done++;
 }
 
 /* The runtime lies beside this library. */
@@ -85,9 +82,6 @@ static void redirect_all(const struct weft_elf *elf, const char *name, uint64_t 
     close(work.memory);
     if (work.failed[0] != 0)
         REFUSE("%s: %s cannot be redirected; link it with -cudart shared", name, work.failed);
-    void (*tell)(int) = (void (*)(int))dlsym(work.runtime, "__cudaWeftRedirected");
-    if (tell != NULL)
-        tell(work.done);
 }
 
 /* library: its name; NULL: the program. */

@@ -6,25 +6,18 @@
 #include <string.h>
 
 /* What a program on another host cannot have. */
-static bool is_refused(CUdevice_attribute attribute)
-{
-    switch (attribute) {
-    case CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS:
-    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS:
-    case CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES:
-    case CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST:
-    case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
-    case CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES:
-    case CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED:
-    case CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED:
-        return true;
-    default:
-        return false;
-    }
-}
+static const bool refused[WEFT_ATTRIBUTES] = {
+    [CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS] = true,
+    [CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS] = true,
+    [CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES] = true,
+    [CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST] = true,
+    [CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM] = true,
+    [CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED] = true,
+    [CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED] = true,
+    [CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES] = true,
+    [CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED] = true,
+    [CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED] = true,
+    [CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED] = true};
 
 SESSION_DO(facts)
 {
@@ -45,7 +38,7 @@ SESSION_DO(facts)
         result = table->driver_version(&facts->driver);
     for (int i = 1; i < WEFT_ATTRIBUTES && i < CU_DEVICE_ATTRIBUTE_MAX; i++) {
         int value = 0; /* an attribute that this driver does not know */
-        if (!is_refused((CUdevice_attribute)i))
+        if (!refused[i])
             (void)table->device_attribute(&value, (CUdevice_attribute)i, device->ordinal);
         facts->attributes[i] = value;
     }

@@ -53,31 +53,14 @@ static CUresult free_now(struct weft_session *session, struct session_wait *wait
     return result != CUDA_SUCCESS ? result : freed;
 }
 
-/* Whose allocation begins there; -1: nobody's. */
-static int owner_of(const struct weft_session *session, uint64_t address)
-{
-    const int d = session_device_of(session, address, 1);
-
-    return d >= 0 && weft_ranges_at(&session->device[d].arena.blocks, address) <
-                         session->device[d].arena.blocks.count
-               ? d
-               : -1;
-}
-
 SESSION_DO(free)
 {
-    const int device = owner_of(session, call->address);
-
-    return device < 0 ? CUDA_ERROR_INVALID_VALUE
-                      : session_wait_device(session, device, record->lane, free_now, call->address);
+    return session_wait_device(session, record->device, record->lane, free_now, call->address);
 }
 
 SESSION_DO(free_async)
 {
-    return owner_of(session, call->address) == record->device
-               ? session_wait_stream(session, record->device, -1, call->stream, free_now,
-                                     call->address)
-               : CUDA_ERROR_INVALID_VALUE;
+    return session_wait_stream(session, record->device, -1, call->stream, free_now, call->address);
 }
 
 SESSION_DO(mem_info)
