@@ -90,9 +90,10 @@ static CUresult close_gate(const struct copy *c, uint32_t number, uint64_t sourc
 static CUresult send_from_device(const struct copy *c, uint32_t number, int process, uint64_t key,
                                  uint64_t offset)
 {
+    const uint64_t words[] = {
+        number, (uint64_t)c->at->known.process, c->from, c->bytes, (uint64_t)process, key, offset};
     const CUresult result =
-        CLIENT_POST(c->from_device, send, number, (uint64_t)c->at->known.process, c->from, c->bytes,
-                    (uint64_t)process, key, offset, weft_plan_pack(&client.plan));
+        client_post(c->from_device, WEFT_CALL_send, words, 7, &client.plan, sizeof(client.plan));
 
     return result == CUDA_SUCCESS ? close_gate(c, number, (uint64_t)c->from_device->known.process)
                                   : result;

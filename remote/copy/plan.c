@@ -42,17 +42,10 @@ weft_status weft_plan_parse(struct weft_plan *plan, const char *text)
                     text, WEFT_PLAN_DEPTH);
 }
 
-uint64_t weft_plan_pack(const struct weft_plan *plan)
+bool weft_plan_is_good(const struct weft_plan *plan)
 {
-    return (uint64_t)plan->each << 63 | (uint64_t)plan->depth << 32 | plan->unit;
-}
-
-bool weft_plan_unpack(struct weft_plan *plan, uint64_t word)
-{
-    *plan = (struct weft_plan){.depth = (uint32_t)(word >> 32) & INT32_MAX,
-                               .unit = (uint32_t)word,
-                               .each = word >> 63 != 0};
-    return plan->depth <= WEFT_PLAN_DEPTH && (plan->unit == ALL || plan->unit <= LARGEST / UNIT);
+    return plan->depth <= WEFT_PLAN_DEPTH && plan->each <= 1 &&
+           (plan->unit == ALL || plan->unit <= LARGEST / UNIT);
 }
 
 size_t weft_plan_piece(const struct weft_plan *plan, const struct weft_config *config,

@@ -9,18 +9,18 @@
 
 enum { WEFT_PLAN_DEPTH = 64 /* most pieces of a copy that are under way at once */ };
 
+/* Travels as its bytes. */
 struct weft_plan {
     uint32_t depth; /* pieces under way at once; 0: as WEFT_STAGE_DEPTH of the source says */
     uint32_t unit;  /* bytes of a piece, in units of 4 KiB; 0: as WEFT_STAGE_PIECE says */
-    bool each;      /* the network comes to know memory for each piece alone, and forgets it */
+    uint32_t each;  /* 1: the network comes to know memory for each piece alone, and forgets it */
 };
 
 /* "auto", "once:8x256K", "once:1xall", "each:1xall". Errors: CONFIG, said. */
 weft_status weft_plan_parse(struct weft_plan *plan, const char *text);
 
-/* The same as one word of a record. False: no program of weft's sends this. */
-uint64_t weft_plan_pack(const struct weft_plan *plan);
-bool weft_plan_unpack(struct weft_plan *plan, uint64_t word);
+/* False: no program of weft's sends this. */
+bool weft_plan_is_good(const struct weft_plan *plan);
 
 /* What a source with that configuration makes of it, for a copy of so many bytes. */
 size_t weft_plan_piece(const struct weft_plan *plan, const struct weft_config *config,

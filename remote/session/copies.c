@@ -123,18 +123,16 @@ static weft_status begin_sending(struct weft_session *session, struct session_ga
 SESSION_DO(send)
 {
     const uint64_t processes = (uint64_t)session->links.processes;
-    struct weft_plan plan;
 
     if (call->number >= WEFT_COPIES || call->owner >= processes || call->owner == 0 ||
         call->process >= processes || call->process == (uint64_t)session->links.process ||
-        call->bytes == 0 || session->gates[call->number].told ||
-        !weft_plan_unpack(&plan, call->plan))
+        call->bytes == 0 || session->gates[call->number].told || !weft_plan_is_good(&call->plan))
         return SESSION_WRONG;
     const int device = session_device_of(session, call->from, call->bytes);
     if (device < 0)
         return SESSION_WRONG;
     struct session_gate *gate = &session->gates[call->number];
-    gate->send = (struct weft_send){.plan = plan,
+    gate->send = (struct weft_send){.plan = call->plan,
                                     .number = (uint32_t)call->number,
                                     .owner = (int)call->owner,
                                     .process = (int)call->process,

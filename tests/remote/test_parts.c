@@ -204,23 +204,22 @@ static void test_plans(void)
                                       "once:65x1M", "once:1x",    "once:1x1K", "once:1x17M",
                                       "each:2y1M",  "once:1x5000"};
     struct weft_config config = {.stage_memory = 16 << 20};
-    struct weft_plan plan, there;
+    struct weft_plan plan;
 
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         MUST(weft_plan_parse(&plan, bad[i]) == WEFT_ERR_CONFIG);
-    MUST(weft_plan_parse(&plan, "auto") == WEFT_OK &&
-         weft_plan_unpack(&there, weft_plan_pack(&plan)));
-    MUST(weft_plan_depth(&there, &config) == 8 &&
-         weft_plan_piece(&there, &config, 4 << 20) == 1 << 20);
-    MUST(weft_plan_parse(&plan, "once:4x256K") == WEFT_OK &&
-         weft_plan_unpack(&there, weft_plan_pack(&plan)));
-    MUST(!there.each && weft_plan_depth(&there, &config) == 4 &&
-         weft_plan_piece(&there, &config, 4 << 20) == 256 << 10);
-    MUST(weft_plan_parse(&plan, "each:1xall") == WEFT_OK &&
-         weft_plan_unpack(&there, weft_plan_pack(&plan)));
-    MUST(there.each && weft_plan_piece(&there, &config, 12345) == 12345 &&
-         weft_plan_piece(&there, &config, 1 << 30) == 16 << 20);
-    MUST(!weft_plan_unpack(&there, 65ull << 32) && !weft_plan_unpack(&there, 5000));
+    MUST(weft_plan_parse(&plan, "auto") == WEFT_OK && weft_plan_is_good(&plan));
+    MUST(weft_plan_depth(&plan, &config) == 8 &&
+         weft_plan_piece(&plan, &config, 4 << 20) == 1 << 20);
+    MUST(weft_plan_parse(&plan, "once:4x256K") == WEFT_OK && weft_plan_is_good(&plan));
+    MUST(!plan.each && weft_plan_depth(&plan, &config) == 4 &&
+         weft_plan_piece(&plan, &config, 4 << 20) == 256 << 10);
+    MUST(weft_plan_parse(&plan, "each:1xall") == WEFT_OK && weft_plan_is_good(&plan));
+    MUST(plan.each && weft_plan_piece(&plan, &config, 12345) == 12345 &&
+         weft_plan_piece(&plan, &config, 1 << 30) == 16 << 20);
+    MUST(!weft_plan_is_good(&(struct weft_plan){.depth = 65}) &&
+         !weft_plan_is_good(&(struct weft_plan){.unit = 5000}) &&
+         !weft_plan_is_good(&(struct weft_plan){.each = 2}));
 }
 
 /* ---- what names mean ------------------------------------------------------------------------- */
