@@ -11,7 +11,7 @@ static const struct weft_cuda_table *table;
 static cudaError_t why_not = cudaErrorInitializationError;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int devices;
-static uint32_t born;  /* weft_forks, when the driver was opened */
+static uint32_t born; /* weft_forks, when the driver was opened */
 
 static struct {
     pthread_mutex_t lock;

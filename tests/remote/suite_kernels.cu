@@ -47,8 +47,8 @@ __global__ void fetch(int *out, unsigned long long texture, int width, int rows)
 }
 
 /* With bounds: no more threads a block, and shared memory of its own. */
-__global__ void __launch_bounds__(512) store(unsigned long long surface, int width, int rows,
-                                             int shift)
+__global__ void __launch_bounds__(512)
+    store(unsigned long long surface, int width, int rows, int shift)
 {
     __shared__ volatile int own_shared[8192];
 
