@@ -75,6 +75,10 @@ bool weft_msg_settle(struct weft_messages *m);
  * a send into such memory. */
 bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
                           size_t bytes);
+/* Between this process's memory and another's, of the host: reads it, or writes it. How many bytes;
+ * 0: none, errno says why. */
+size_t weft_msg_copy_between(const struct weft_messages *m, int process, bool writes, void *here,
+                             uint64_t there, size_t bytes);
 /* Between any memories of this process, as above; takes the lock, for some milliseconds at most. */
 bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, size_t bytes);
 

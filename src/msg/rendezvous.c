@@ -33,25 +33,29 @@ void weft_msg_answer(struct weft_messages *m, const struct weft_transfer *transf
 
 /* ---- the receiver reads, or the sender writes ------------------------------------------------ */
 
+size_t weft_msg_copy_between(const struct weft_messages *m, int process, bool writes, void *here,
+                             uint64_t there, size_t bytes)
+{
+    void *const at = (void *)(uintptr_t)there;
+    const struct iovec mine = {here, bytes}, theirs = {at, bytes};
+
+    if (m->job->one_address_space || process == m->job->numbers.process) {
+        writes ? weft_write_shared(at, here, bytes) : weft_read_shared(here, at, bytes);
+        return bytes;
+    }
+    const ssize_t got = (writes ? process_vm_writev : process_vm_readv)(m->peers[process].pid,
+                                                                        &mine, 1, &theirs, 1, 0);
+    return got > 0 ? (size_t)got : 0;
+}
+
 /* The next bytes; 0: there are none, errno says why. */
 static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer, size_t bytes)
 {
-    unsigned char *const here = transfer->buffer + transfer->moved;
-
     if (transfer->mapped != NULL)
         return weft_msg_copy_mapped(m, transfer, bytes) ? bytes : 0;
-    const int pid = m->peers[transfer->peer].pid;
-    void *there = (void *)(uintptr_t)(transfer->offer + transfer->moved);
-    const struct iovec mine = {here, bytes}, theirs = {there, bytes};
-    ssize_t got = (ssize_t)bytes;
-
-    if (m->job->one_address_space || transfer->peer == m->job->numbers.process)
-        transfer->sends ? weft_write_shared(there, here, bytes)
-                        : weft_read_shared(here, there, bytes);
-    else
-        got = transfer->sends ? process_vm_writev(pid, &mine, 1, &theirs, 1, 0)
-                              : process_vm_readv(pid, &mine, 1, &theirs, 1, 0);
-    return got > 0 ? (size_t)got : 0;
+    return weft_msg_copy_between(m, transfer->peer, transfer->sends,
+                                 transfer->buffer + transfer->moved,
+                                 transfer->offer + transfer->moved, bytes);
 }
 
 static void granted(struct weft_messages *m, struct weft_transfer *transfer)

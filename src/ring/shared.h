@@ -16,10 +16,10 @@
 
 enum {
     WEFT_SHARED_BESIDE = 1024, /* bytes of a part, up to which they lie behind its words */
-    WEFT_SHARED_MOST = 4096,   /* bytes of a part; two such are hot in a cache, eight are not */
-    WEFT_SHARED_PARTS = 8,     /* of a row; a power of two */
-    WEFT_SHARED_LARGE = 2,     /* larger ones of a row */
-    WEFT_SHARED_FIRST = 48     /* bytes in the line of the words */
+    WEFT_SHARED_MOST = 65536, /* bytes of a part: a row of blocks, of which each member reads one */
+    WEFT_SHARED_PARTS = 8,    /* of a row; a power of two */
+    WEFT_SHARED_LARGE = 2,    /* larger ones of a row */
+    WEFT_SHARED_FIRST = 48    /* bytes in the line of the words */
 };
 
 struct weft_shared_part {

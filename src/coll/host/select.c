@@ -10,9 +10,7 @@
 enum {
     BROADCAST_WHOLE = 12 << 10, /* bytes, up to which the tree carries all of it */
     ALLREDUCE_WHOLE = 8 << 10,
-    REDUCED_SHARED = 8 << 10, /* up to which what is reduced goes by parts, */
-    ROOT_SHARED = 16 << 10,   /* and what a root takes of each */
-    PIECE_NEAR = 1 << 10      /* bytes of a piece, up to which they go through memory of the host */
+    PIECE_NEAR = 1 << 10 /* bytes of a piece, up to which they go through memory of the host */
 };
 
 enum { WHOLE = 1, PIECES }; /* the words of WEFT_COLL_<operation>, of which 0 is auto */
@@ -81,7 +79,7 @@ weft_status weft_team_reduce(weft_team *team, int root, const void *source, void
 {
     ROOTED(team, WEFT_TEAM_REDUCE, root);
     const size_t bytes = count * combine->bytes;
-    SHARE(bytes > REDUCED_SHARED, REDUCE, .root = (uint32_t)root, .source = source, .gives = true,
+    SHARE(0, REDUCE, .root = (uint32_t)root, .source = source, .gives = true,
           .end = team->me == root ? team->members : 0, .each = bytes, .in = bytes, .target = target,
           .combine = combine)
     OPEN(plan, team, WEFT_TEAM_REDUCE, root);
@@ -98,7 +96,7 @@ weft_status weft_team_allreduce(weft_team *team, const void *source, void *targe
                                 const weft_combine *combine, weft_team_op **op)
 {
     const size_t bytes = count * combine->bytes;
-    SHARE(SET(allreduce) || bytes > REDUCED_SHARED, ALLREDUCE, .root = combine->check,
+    SHARE(SET(allreduce), ALLREDUCE, .root = combine->check,
           .source = source, .gives = true, FROM_ALL, .each = bytes, .in = bytes, .target = target,
           .combine = combine)
     OPEN(plan, team, WEFT_TEAM_ALLREDUCE, combine->check);
@@ -171,7 +169,7 @@ weft_status weft_team_gather(weft_team *team, int root, const void *source, size
                              void *target, weft_team_op **op)
 {
     ROOTED(team, WEFT_TEAM_GATHER, root);
-    SHARE(SET(exchange) || bytes > ROOT_SHARED, GATHER, .root = (uint32_t)root,
+    SHARE(SET(exchange), GATHER, .root = (uint32_t)root,
           .source = source != NULL ? source : weft_at(target, bytes * (size_t)root), .gives = true,
           .end = team->me == root ? team->members : 0, .each = bytes, .in = bytes, .target = target)
     return go_by_root(team, WEFT_TEAM_GATHER, root, source, bytes, target, NULL, NULL, op);

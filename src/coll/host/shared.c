@@ -7,6 +7,7 @@
 #include "coll/host/ways.h"
 #include "msg/copy.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,14 +54,15 @@ static void give_row(struct weft_teams *teams, struct weft_team_parts *made)
     free(made);
 }
 
-/* Who the members are. False: they are many, or on several hosts. */
-static bool find_members(weft_team *team, struct weft_team_parts *parts, bool *map)
+/* Who the members are; whether this one maps all, and copies from and to their memory. False: they
+ * are many, or on several hosts. */
+static bool find_members(weft_team *team, struct weft_team_parts *parts, bool *map, bool *reaches)
 {
     const struct weft_job *job = team->job;
     struct weft_messages *m = team->of->messages;
     struct weft_msg_call call = {0};
 
-    *map = true;
+    *map = *reaches = true;
     if (weft_msg_begin_in(&call, team->job, "weft_team_open", team->comm) != WEFT_OK)
         return false;
     for (int i = 0; i < team->members; i++)
@@ -71,6 +73,7 @@ static bool find_members(weft_team *team, struct weft_team_parts *parts, bool *m
         if (job->processes[p].node != job->numbers.node)
             return false;
         *map &= i == team->me || m->peers[p].box != NULL;
+        *reaches = *reaches && (i == team->me || weft_host_pid(job, p) != 0);
     }
     return true;
 }
@@ -102,21 +105,23 @@ weft_status weft_shared_agree(weft_team *team, enum weft_team_kind kind)
     const size_t n = (size_t)team->members;
     struct weft_team_parts *made = calloc(1, sizeof(*made) + n * sizeof(made->of[0]));
     struct said mine = {.row = -1}, all[WEFT_SHARED_MEMBERS];
-    bool map, agreed = true;
+    bool map, reaches, agreed = true;
 
     team->asked = true;
     if (made == NULL)
         return weft_refused(team->job, WEFT_ERR_MEMORY, "a collective of %zu: no memory", n);
     *made = (struct weft_team_parts){
         .most = SIZE_MAX, .row = -1, .members = team->members, .me = team->me};
-    if (!find_members(team, made, &map)) {
+    if (!find_members(team, made, &map, &reaches)) {
         free(made);
         return WEFT_OK;
     }
     if (map && (mine.row = made->row = take_row(team->of, made)) >= 0) {
         struct weft_shared_row *row = &m->box->rows[mine.row];
         mine.base = weft_load_relaxed_u32(&row->left);
-        mine.most = team->job->device_ops->whose != NULL ? WEFT_SHARED_BESIDE : UINT32_MAX;
+        mine.most = team->job->device_ops->whose != NULL ? WEFT_SHARED_BESIDE
+                    : reaches                            ? UINT32_MAX
+                                                         : WEFT_SHARED_TWICE;
     }
     const weft_status status = say(team, kind, &mine, all);
     for (size_t i = 0; i < n && status == WEFT_OK; i++) {
@@ -235,6 +240,19 @@ static weft_status await(weft_team *team, int tag, uint32_t step, int first, int
         return WEFT_OK;
     }
     return await_long(team, tag, &awaited);
+}
+
+weft_status weft_shared_unreached(weft_team *team, int tag, int member, uint64_t there,
+                                  size_t bytes)
+{
+    const struct weft_team_parts *parts = team->parts;
+
+    if (errno != ESRCH && !weft_job_is_failing(team->job))
+        weft_job_fail(team->job, WEFT_ERR_ARGUMENT,
+                      "%s: process %d cannot copy %zu bytes at 0x%llx of process %d: %s",
+                      weft_team_name(team, tag), parts->of[parts->me].process, bytes,
+                      (unsigned long long)there, parts->of[member].process, strerror(errno));
+    return await(team, tag, parts->step + WEFT_SHARED_PARTS, member, member + 1); /* never comes */
 }
 
 weft_status weft_shared_differ(weft_team *team)

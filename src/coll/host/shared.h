@@ -1,11 +1,14 @@
 /*
  * coll/host/shared.h - collectives that a thread waits for, among members on one host: each stores
- * its part in memory that the others map (ring/shared.h), and reads theirs, piece by piece. The
- * caller does all of it; no lock, no message. Reductions of more than a little take two steps a
- * piece: each member puts one slice together, and takes the others' slices.
+ * its part in memory that the others map (ring/shared.h), and reads theirs. The caller does all of
+ * it; no lock, no message. Reductions of more than a little take two steps: each member puts one
+ * slice together, and takes the others' slices.
  *
- * By the first such call of a team its members agree, by messages, on whether all map all, and on
- * where their rows are. Steps count these calls alone.
+ * Of longer parts members say where they lie. All then copy at once, straight from one member's
+ * memory into another's, and one more step says that they have.
+ *
+ * By the first such call of a team its members agree, by messages, on whether all map all and may
+ * copy so, and on where their rows are. Steps count these calls alone.
  */
 #ifndef WEFT_COLL_HOST_SHARED_H
 #define WEFT_COLL_HOST_SHARED_H
@@ -15,7 +18,7 @@
 
 /* A team's rows. Stays until all have left it, since they may read this member's. */
 struct weft_team_parts {
-    size_t most;                      /* bytes of a member, up to which a call goes by parts */
+    size_t most;                      /* bytes of a member, up to which a call goes here */
     uint32_t step;                    /* of this member's latest part; from 0 on in each team */
     uint32_t least;                   /* that all have reached, as far as is known */
     uint32_t before;                  /* what came of the tags so far */
@@ -29,7 +32,10 @@ struct weft_team_parts {
     } of[];
 };
 
-enum { WEFT_SHARED_MEMBERS = 64 /* most of a team */ };
+enum {
+    WEFT_SHARED_MEMBERS = 64,    /* most of a team */
+    WEFT_SHARED_TWICE = 16 << 10 /* bytes of a part, up to which it is stored, and then read */
+};
 
 /* What one member does in a call. */
 struct weft_shared {
@@ -40,7 +46,7 @@ struct weft_shared {
     int first, end; /* of the members whose parts it takes */
     size_t each;    /* bytes of a part, which all members know */
     size_t at, in;  /* what it takes of each: all, or one of a part's blocks */
-    void *target;   /* one piece after the other; or all put together: */
+    void *target;   /* one block after the other; or all put together: */
     const weft_combine *combine;
 };
 
@@ -58,6 +64,10 @@ weft_status weft_shared_agree(weft_team *team, enum weft_team_kind kind);
 /* Waits for room, gives, and waits until members from first to end have given, to the same call. */
 weft_status weft_shared_step(weft_team *team, int tag, struct weft_shared_given *given, int first,
                              int end);
+/* A member's memory cannot be copied, errno says why: the job fails, as it does when that process
+ * has ended. */
+weft_status weft_shared_unreached(weft_team *team, int tag, int member, uint64_t there,
+                                  size_t bytes);
 /* What a member gave to the latest step, of parts of at most so many bytes. */
 static inline const void *weft_shared_given_by(const weft_team *team, int member, size_t most)
 {

@@ -1,6 +1,6 @@
 /*
- * coll/host/shared_call.c - the calls of shared.h: pieces, and what becomes of others' parts. The
- * calling thread alone.
+ * coll/host/shared_call.c - the calls of shared.h: what becomes of others' parts. The calling
+ * thread alone.
  */
 #include "coll/host/shared.h"
 
@@ -9,7 +9,10 @@
 
 #include <string.h>
 
-enum { SPLITS = 3072 /* bytes that all slices save a member, for which one more step is taken */ };
+enum {
+    SPLITS = 3072,   /* bytes that all slices save a member, for which one more step is taken */
+    CHUNK = 32 << 10 /* that are copied at a time out of another's memory and put together */
+};
 
 static size_t least(size_t a, size_t b)
 {
@@ -42,39 +45,34 @@ static void put_together(const weft_team *team, const weft_combine *combine, siz
     }
 }
 
-/* What goes in one step, or in two: so many bytes of each part, `done` bytes behind its begin. */
-static weft_status run_piece(weft_team *team, int tag, const struct weft_shared *what, size_t done,
-                             size_t bytes)
+/* ---- by parts -------------------------------------------------------------------------------- */
+
+/* In one step, or in two. */
+static weft_status by_parts(weft_team *team, int tag, const struct weft_shared *what)
 {
-    _Alignas(64) unsigned char sum[WEFT_SHARED_MOST];
-    const size_t slice = slice_of(what, bytes, (size_t)team->members);
+    _Alignas(64) unsigned char sum[WEFT_SHARED_TWICE];
+    const size_t bytes = what->each, slice = slice_of(what, bytes, (size_t)team->members);
     const size_t mine = least(slice * (size_t)team->me, bytes);
-    struct weft_shared_given given = {.data = what->gives ? weft_at(what->source, done) : NULL,
+    struct weft_shared_given given = {.data = what->gives ? what->source : NULL,
                                       .bytes = what->gives ? bytes : 0,
                                       .most = bytes,
-                                      .of_call = (uint32_t)what->each};
-    weft_status status = WEFT_OK;
+                                      .of_call = (uint32_t)bytes};
 
     if (slice != 0) {
-        status = weft_shared_step(team, tag, &given, 0, team->members);
-        if (status != WEFT_OK)
-            return status;
+        WEFT_TRY(weft_shared_step(team, tag, &given, 0, team->members));
         given.data = sum;
         given.bytes = least(slice, bytes - mine);
         given.most = slice;
         put_together(team, what->combine, bytes, mine, given.bytes, sum);
     }
-    status = weft_shared_step(team, tag, &given, what->first, what->end);
-    if (status != WEFT_OK || what->first == what->end)
-        return status;
-    if (what->combine != NULL && slice == 0)
-        put_together(team, what->combine, bytes, 0, bytes, weft_at(what->target, done));
+    WEFT_TRY(weft_shared_step(team, tag, &given, what->first, what->end));
+    if (what->combine != NULL && slice == 0 && what->first != what->end)
+        put_together(team, what->combine, bytes, 0, bytes, what->target);
     for (int i = what->first; i < what->end && (what->combine == NULL || slice != 0); i++) {
         const size_t begin =
             slice != 0 ? least(slice * (size_t)i, bytes) : (size_t)(i - what->first) * what->in;
-        const size_t in = slice != 0 ? least(slice, bytes - begin) : least(what->in, bytes);
-        void *const into = weft_at(what->target, done + begin);
-        const void *const own = weft_at(what->source, done + what->at);
+        const size_t in = slice != 0 ? least(slice, bytes - begin) : what->in;
+        void *const into = weft_at(what->target, begin), *own = weft_at(what->source, what->at);
         if (in != 0 && (i != team->me || slice != 0))
             weft_read_shared(into, weft_at(weft_shared_given_by(team, i, given.most), what->at),
                              in);
@@ -84,20 +82,127 @@ static weft_status run_piece(weft_team *team, int tag, const struct weft_shared 
     return WEFT_OK;
 }
 
+/* ---- where they lie -------------------------------------------------------------------------- */
+
+/* What a member says of its memory. */
+struct place {
+    uint64_t source, target;
+};
+
+static struct place place_of(const weft_team *team, int member)
+{
+    struct place place;
+
+    weft_read_shared(&place, weft_shared_given_by(team, member, sizeof(place)), sizeof(place));
+    return place;
+}
+
+/* Out of a member's memory, or (writes) into it. */
+static weft_status copy(weft_team *team, int tag, int member, bool writes, void *here,
+                        uint64_t there, size_t bytes)
+{
+    void *const own = (void *)(uintptr_t)there;
+
+    if (member == team->me) {
+        if (own != here)
+            writes ? memcpy(own, here, bytes) : memcpy(here, own, bytes);
+        return WEFT_OK;
+    }
+    for (size_t at = 0, some; at < bytes; at += some) {
+        some = weft_msg_copy_between(team->of->messages, team->parts->of[member].process, writes,
+                                     weft_at(here, at), there + at, bytes - at);
+        if (some == 0)
+            return weft_shared_unreached(team, tag, member, there + at, bytes - at);
+    }
+    return WEFT_OK;
+}
+
+/* Blocks of others. Each member begins with the next one, so that not all read from one at a time.
+ */
+static weft_status read_blocks(weft_team *team, int tag, const struct weft_shared *what)
+{
+    const int taken = what->end - what->first;
+
+    for (int i = 1; i <= taken; i++) {
+        const int from = taken == 1 ? what->first : (team->me + i) % taken;
+        WEFT_TRY(copy(team, tag, from, false,
+                      weft_at(what->target, (size_t)(from - what->first) * what->in),
+                      place_of(team, from).source + what->at, what->in));
+    }
+    return WEFT_OK;
+}
+
+/* A slice of all members' elements is put together, and goes to those who take it. */
+static weft_status reduce_slice(weft_team *team, int tag, const struct weft_shared *what)
+{
+    _Alignas(64) unsigned char sum[CHUNK], left[CHUNK];
+    const weft_combine *const combine = what->combine;
+    const size_t n = (size_t)team->members, each = combine->bytes;
+    const size_t slice = (what->each / each + n - 1) / n * each;
+    const size_t most = sizeof(sum) - sizeof(sum) % each;
+    const size_t end = least(slice * ((size_t)team->me + 1), what->each);
+    const int root = (int)what->root;
+
+    for (size_t at = slice * (size_t)team->me, some; at < end; at += some) {
+        some = least(most, end - at);
+        for (int i = team->members - 1; i >= 0; i--) { /* lower members' are the left operands */
+            unsigned char *const into = i == team->members - 1 ? sum : left;
+            WEFT_TRY(copy(team, tag, i, false, into, place_of(team, i).source + at, some));
+            if (into == left)
+                combine->combine(combine, left, sum, some / each);
+        }
+        for (int i = 0; i < team->members; i++)
+            if (what->kind == WEFT_TEAM_ALLREDUCE || i == root)
+                WEFT_TRY(copy(team, tag, i, true, sum, place_of(team, i).target + at, some));
+    }
+    return WEFT_OK;
+}
+
+/*
+ * A root that gathers has its blocks written by their owners, who are many; else who takes reads.
+ * Nobody's memory is touched any more when its last step is over.
+ */
+static weft_status where_they_lie(weft_team *team, int tag, const struct weft_shared *what)
+{
+    const bool gathers = what->kind == WEFT_TEAM_GATHER, root = team->me == (int)what->root;
+    const struct place mine = {(uintptr_t)what->source, (uintptr_t)what->target};
+    struct weft_shared_given given = {.data = &mine,
+                                      .bytes = sizeof(mine),
+                                      .most = sizeof(mine),
+                                      .of_call = (uint32_t)what->each};
+    int first = what->first, end = what->end; /* whose places it has to know */
+    weft_status status;
+
+    if (what->combine != NULL) {
+        first = 0;
+        end = team->members;
+    } else if (gathers) {
+        first = (int)what->root;
+        end = root ? first : first + 1;
+    }
+    WEFT_TRY(weft_shared_step(team, tag, &given, first, end));
+    if (what->combine != NULL)
+        status = reduce_slice(team, tag, what);
+    else if (!gathers)
+        status = read_blocks(team, tag, what);
+    else
+        status =
+            copy(team, tag, (int)what->root, true, (void *)what->source,
+                 (root ? mine.target : place_of(team, first).target) + what->in * (size_t)team->me,
+                 what->in);
+    given.bytes = 0;
+    if (status == WEFT_OK) /* others touch the memory of who gives, or of a root that gathers */
+        status = weft_shared_step(team, tag, &given, 0,
+                                  (gathers ? root : what->gives) ? team->members : 0);
+    return status;
+}
+
 static weft_status run(weft_team *team, int tag, const struct weft_shared *what)
 {
-    const size_t one =
-        what->each > WEFT_SHARED_MOST && what->combine != NULL ? what->combine->bytes : 1;
-    const size_t most = WEFT_SHARED_MOST - (one != 1 ? WEFT_SHARED_MOST % one : 0);
-    weft_status status;
-    size_t done = 0, bytes;
+    /* Of a row of blocks each member reads one, and asking the kernel for one takes as long. */
+    const size_t most = what->in != what->each ? WEFT_SHARED_MOST : WEFT_SHARED_TWICE;
 
-    do {
-        bytes = least(what->each - done, most);
-        status = run_piece(team, tag, what, done, bytes);
-        done += bytes;
-    } while (status == WEFT_OK && done < what->each);
-    return status;
+    return what->each > most ? where_they_lie(team, tag, what) : by_parts(team, tag, what);
 }
 
 /*
@@ -151,13 +256,9 @@ static weft_status begin(weft_team *team, const struct weft_shared *what)
 
 bool weft_shared_call(weft_team *team, const struct weft_shared *what, weft_status *status)
 {
-    /* Of one piece: blocks; and what two have, of whom one reads more in the other's memory. */
-    const bool of_one = what->in != what->each || team->members == 2;
-
-    if (what->each > team->job->config.coll_shared || team->members > WEFT_SHARED_MEMBERS ||
-        (of_one && what->each > WEFT_SHARED_MOST) ||
+    if (what->in > team->job->config.coll_shared || team->members > WEFT_SHARED_MEMBERS ||
         (what->combine != NULL &&
-         (what->combine->bytes > WEFT_SHARED_MOST || (team->launches && what->combine->known))))
+         (what->combine->bytes > WEFT_SHARED_TWICE || (team->launches && what->combine->known))))
         return false;
     *status = weft_job_ready(team->job, team->names[what->kind]);
     if (*status == WEFT_OK && !team->asked)
