@@ -126,10 +126,11 @@ static int pick(const uint64_t words[], unsigned context, unsigned attempt)
 {
     const unsigned start = attempt == 0 ? 0 : context * 37 + attempt * 101;
 
-    for (unsigned i = 0; i < NUMBERS; i++) {
-        const unsigned number = (start + i) % NUMBERS;
-        if ((words[number / 64] >> number % 64 & 1) != 0)
-            return (int)number;
+    for (unsigned i = 0; i <= WORDS; i++) { /* of the first word only what is behind the start */
+        const unsigned at = (start / 64 + i) % WORDS;
+        const uint64_t bits = words[at] & (i == 0 ? ~(uint64_t)0 << start % 64 : ~(uint64_t)0);
+        if (bits != 0)
+            return (int)(at * 64) + __builtin_ctzll(bits);
     }
     return -1;
 }

@@ -11,15 +11,14 @@
  */
 static void drop_earlier(struct weft_messages *m, weft_comm comm)
 {
-    for (int i = 0; i < WEFT_CONTEXT_BINS; i++) {
-        struct weft_msg_context *next = m->contexts.bin[i], *context;
-        while ((context = next) != NULL) {
-            next = context->next;
-            if (context->handle != comm &&
-                weft_handle_index(context->handle) == weft_handle_index(comm) &&
-                weft_match_empty(&context->match) && !weft_transfer_uses(&m->transfers, context))
-                weft_context_drop(&m->contexts, context);
-        }
+    struct weft_msg_context *next = *weft_context_bin(&m->contexts, comm), *context;
+
+    while ((context = next) != NULL) {
+        next = context->next;
+        if (context->handle != comm &&
+            weft_handle_index(context->handle) == weft_handle_index(comm) &&
+            weft_match_empty(&context->match) && !weft_transfer_uses(&m->transfers, context))
+            weft_context_drop(&m->contexts, context);
     }
 }
 

@@ -4,14 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct weft_msg_context **bin_of(struct weft_contexts *contexts, weft_comm handle)
+struct weft_msg_context **weft_context_bin(struct weft_contexts *contexts, weft_comm handle)
 {
-    return &contexts->bin[(handle ^ handle >> WEFT_HANDLE_BITS) % WEFT_CONTEXT_BINS];
+    const uint32_t number =
+        weft_group_is(handle) ? handle >> WEFT_HANDLE_BITS : weft_handle_index(handle);
+
+    return &contexts->bin[number % WEFT_CONTEXT_BINS];
 }
 
 struct weft_msg_context *weft_context_look(struct weft_contexts *contexts, weft_comm handle)
 {
-    struct weft_msg_context *found = *bin_of(contexts, handle);
+    struct weft_msg_context *found = *weft_context_bin(contexts, handle);
 
     while (found != NULL && found->handle != handle)
         found = found->next;
@@ -22,7 +25,7 @@ struct weft_msg_context *weft_context_look(struct weft_contexts *contexts, weft_
 
 struct weft_msg_context *weft_context_make(struct weft_contexts *contexts, weft_comm handle)
 {
-    struct weft_msg_context **bin = bin_of(contexts, handle);
+    struct weft_msg_context **bin = weft_context_bin(contexts, handle);
     struct weft_msg_context *made = calloc(1, sizeof(*made));
 
     if (made == NULL)
@@ -54,7 +57,7 @@ bool weft_context_know(struct weft_msg_context *context, const int *process, int
 
 void weft_context_drop(struct weft_contexts *contexts, struct weft_msg_context *context)
 {
-    struct weft_msg_context **at = bin_of(contexts, context->handle);
+    struct weft_msg_context **at = weft_context_bin(contexts, context->handle);
     struct weft_kept *kept;
 
     while (*at != context)

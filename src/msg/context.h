@@ -24,7 +24,7 @@ struct weft_msg_context {
     struct weft_match match;
 };
 
-enum { WEFT_CONTEXT_BINS = 64 };
+enum { WEFT_CONTEXT_BINS = 1 << 14 };
 
 struct weft_contexts {
     struct weft_msg_context *bin[WEFT_CONTEXT_BINS], *last; /* last: found at last, or NULL */
@@ -41,6 +41,8 @@ static inline bool weft_group_is(weft_comm handle)
     return weft_handle_index(handle) == WEFT_GROUP_PLACE;
 }
 
+/* Where it is: by a group's number, or by the place in the table of communicators. */
+struct weft_msg_context **weft_context_bin(struct weft_contexts *contexts, weft_comm handle);
 struct weft_msg_context *weft_context_look(struct weft_contexts *contexts, weft_comm handle);
 static inline struct weft_msg_context *weft_context_find(struct weft_contexts *contexts,
                                                          weft_comm handle)
