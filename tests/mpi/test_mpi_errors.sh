@@ -55,6 +55,13 @@ refused 3 "MPI_Bcast 0 on MPI_COMM_WORLD: 12000 bytes from process 0, and proces
     'MPI_Bcast(calloc(3000, 4), rank == 0 ? 3000 : 2000, MPI_INT, 0, MPI_COMM_WORLD);'
 refused 2 "MPI_Allreduce 0 on MPI_COMM_WORLD: the types or operations of process . and process . differ" \
     'MPI_Allreduce(data, data + 8, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);'
+refused 2 "MPI_Reduce 0 on MPI_COMM_WORLD: the types or operations of process . and process . differ" \
+    'MPI_Reduce(data, data + 8, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, 0, MPI_COMM_WORLD);'
+refused 2 "MPI_Reduce 0 on MPI_COMM_WORLD: root . in process ., root . in process ." \
+    'MPI_Reduce(data, data + 8, 1, MPI_INT, MPI_SUM, rank, MPI_COMM_WORLD); MPI_Barrier(MPI_COMM_WORLD);'
+refused 3 "MPI_Reduce 0 on MPI_COMM_WORLD: the types or operations of process . and process . differ" \
+    'MPI_Request r; MPI_Ireduce(data, data + 8, 1, rank == 1 ? MPI_INT : MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD, &r);
+     MPI_Wait(&r, MPI_STATUS_IGNORE); MPI_Barrier(MPI_COMM_WORLD);'
 refused 2 "16 bytes from process 0, tag 3, do not fit 8 bytes" \
     'if (rank == 0) MPI_Send(data, 4, MPI_INT, 1, 3, MPI_COMM_WORLD);
      else MPI_Recv(data, 2, MPI_INT, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);'

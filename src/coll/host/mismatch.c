@@ -7,14 +7,24 @@
 
 #include <stdio.h>
 
-/* number 10 bits, kind 5, root or check 16; of WEFT_TEAM_KINDS, where members agree, the call. */
-enum { NUMBERS = 1024 };
+/*
+ * number 10 bits, kind 5, root or check 16; of WEFT_TEAM_KINDS, where members agree, the call. The
+ * kinds that are left are all reductions to a root, by what came of their checks.
+ */
+enum { NUMBERS = 1024, KINDS = 32, REDUCED = WEFT_TEAM_KINDS + 1 };
 
-_Static_assert(WEFT_TEAM_KINDS <= 32, "a kind has 5 bits");
+_Static_assert(REDUCED < KINDS, "a kind has 5 bits");
+
+uint32_t weft_team_root(int root, uint32_t check)
+{
+    return (uint32_t)root | check % (KINDS - REDUCED) << 16;
+}
 
 int weft_team_tag(uint32_t number, enum weft_team_kind kind, uint32_t root)
 {
-    return (int)((number % NUMBERS) << 21 | (uint32_t)kind << 16 | (root & 0xffff));
+    const uint32_t said = kind == WEFT_TEAM_REDUCE ? REDUCED + (root >> 16) : (uint32_t)kind;
+
+    return (int)((number % NUMBERS) << 21 | said << 16 | (root & 0xffff));
 }
 
 static uint32_t number_of(int tag)
@@ -24,7 +34,9 @@ static uint32_t number_of(int tag)
 
 static enum weft_team_kind kind_of(int tag)
 {
-    return (enum weft_team_kind)((uint32_t)tag >> 16 & 31);
+    const uint32_t kind = (uint32_t)tag >> 16 & (KINDS - 1);
+
+    return kind < REDUCED ? (enum weft_team_kind)kind : WEFT_TEAM_REDUCE;
 }
 
 /* The call that it is of, also where members agree before they make it. */
@@ -70,7 +82,7 @@ static weft_status differ(const weft_team *team, int mine, int from, int theirs)
                       "%s: of process %d and process %d one waits for few bytes in the call, and "
                       "one does not",
                       call, team->me, from);
-    else if (has_root(kind_of(mine)))
+    else if (has_root(kind_of(mine)) && ((mine ^ theirs) & 0xffff) != 0)
         weft_job_fail(team->job, WEFT_ERR_MISMATCH,
                       "%s: root %d in process %d, root %d in process %d", call, mine & 0xffff,
                       team->me, theirs & 0xffff, from);

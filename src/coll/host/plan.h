@@ -148,6 +148,8 @@ weft_status weft_plan_root(weft_team *team, enum weft_team_kind kind, int root);
 /* ---- mismatch.c ------------------------------------------------------------------------------ */
 
 int weft_team_tag(uint32_t number, enum weft_team_kind kind, uint32_t root);
+/* The root of a WEFT_TEAM_REDUCE, for tags and weft_plan_open: it says something of the check. */
+uint32_t weft_team_root(int root, uint32_t check);
 /* "MPI_Allreduce 12 on MPI_COMM_WORLD": a team's collective with that tag. */
 void weft_team_words(const void *team, int tag, char *text, size_t bytes);
 /* What texts call the collective with that tag. */

@@ -78,11 +78,12 @@ weft_status weft_team_reduce(weft_team *team, int root, const void *source, void
                              size_t count, const weft_combine *combine, weft_team_op **op)
 {
     ROOTED(team, WEFT_TEAM_REDUCE, root);
+    const uint32_t said = weft_team_root(root, combine->check);
     const size_t bytes = count * combine->bytes;
-    SHARE(0, REDUCE, .root = (uint32_t)root, .source = source, .gives = true,
+    SHARE(0, REDUCE, .root = said, .source = source, .gives = true,
           .end = team->me == root ? team->members : 0, .each = bytes, .in = bytes, .target = target,
           .combine = combine)
-    OPEN(plan, team, WEFT_TEAM_REDUCE, root);
+    OPEN(plan, team, WEFT_TEAM_REDUCE, said);
     const size_t own = team->me == root ? bytes : 0;
     plan->combine = *combine;
     if (weft_plan_launches(plan, source, bytes, target, own))
@@ -96,9 +97,8 @@ weft_status weft_team_allreduce(weft_team *team, const void *source, void *targe
                                 const weft_combine *combine, weft_team_op **op)
 {
     const size_t bytes = count * combine->bytes;
-    SHARE(SET(allreduce), ALLREDUCE, .root = combine->check,
-          .source = source, .gives = true, FROM_ALL, .each = bytes, .in = bytes, .target = target,
-          .combine = combine)
+    SHARE(SET(allreduce), ALLREDUCE, .root = combine->check, .source = source, .gives = true,
+          FROM_ALL, .each = bytes, .in = bytes, .target = target, .combine = combine)
     OPEN(plan, team, WEFT_TEAM_ALLREDUCE, combine->check);
     plan->combine = *combine;
     if (weft_plan_launches(plan, source, bytes, target, bytes))

@@ -141,7 +141,7 @@ static weft_status reduce_slice(weft_team *team, int tag, const struct weft_shar
     const size_t slice = (what->each / each + n - 1) / n * each;
     const size_t most = sizeof(sum) - sizeof(sum) % each;
     const size_t end = least(slice * ((size_t)team->me + 1), what->each);
-    const int root = (int)what->root;
+    const int root = (int)(what->root & 0xffff);
 
     for (size_t at = slice * (size_t)team->me, some; at < end; at += some) {
         some = least(most, end - at);
