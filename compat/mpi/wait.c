@@ -217,7 +217,7 @@ API(Start, (MPI_Request * handle))
     const int error = request->given != NULL ? weftmpi_begin(request, request->given)
                                              : weftmpi_point_begin(request);
     request->active = error == MPI_SUCCESS;
-    return error;
+    return request->active ? error : weftmpi_request_wait(request, error, MPI_STATUS_IGNORE);
 }
 
 API(Startall, (int count, MPI_Request handles[]))

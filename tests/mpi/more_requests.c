@@ -1,6 +1,8 @@
 /* tests/mpi/more_requests.c - requests of the program, and persistent collectives. */
 #include "mpi_more.h"
 
+#include <malloc.h>
+
 static int queried, freed, cancelled;
 
 static int query(void *extra, MPI_Status *status)
@@ -101,6 +103,28 @@ void persistent_names(void)
     free(types);
 }
 
+/* A start that fails when it has packed gives the memory back: there is no buffer for its send. */
+static void start_in_vain(void)
+{
+    enum { PIECES = 30000, TIMES = 50 };
+    int *const spread = memory(2 * PIECES * sizeof(*spread));
+    MPI_Request request;
+    MPI_Datatype every_other;
+
+    memset(spread, 0, 2 * PIECES * sizeof(*spread));
+    MPI_Type_vector(PIECES, 1, 2, MPI_INT, &every_other);
+    MPI_Type_commit(&every_other);
+    MPI_Bsend_init(spread, 1, every_other, rank, 0, MPI_COMM_WORLD, &request);
+    const struct mallinfo2 before = mallinfo2();
+    for (int i = 0; i < TIMES; i++)
+        FAILS(MPI_ERR_BUFFER, MPI_Start(&request));
+    const struct mallinfo2 after = mallinfo2();
+    CHECK(after.uordblks + after.hblkhd < before.uordblks + before.hblkhd + PIECES * sizeof(int));
+    MPI_Request_free(&request);
+    MPI_Type_free(&every_other);
+    free(spread);
+}
+
 void persistent(void)
 {
     int in[8], out[8], *all = memory((size_t)size * sizeof(int)), *each;
@@ -156,6 +180,7 @@ void persistent(void)
     MPI_Start(&requests[4]);
     FAILS(MPI_ERR_REQUEST, MPI_Start(&requests[4]));
     MPI_Wait(&requests[4], MPI_STATUS_IGNORE);
+    start_in_vain();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     for (int i = 0; i < 5; i++)
         MPI_Request_free(&requests[i]);
