@@ -53,6 +53,11 @@ refused 2 "MPI_Bcast 0 on MPI_COMM_WORLD: 8 bytes from process 0, and process 1 
     'MPI_Bcast(data, rank == 0 ? 2 : 4, MPI_INT, 0, MPI_COMM_WORLD);'
 refused 3 "MPI_Bcast 0 on MPI_COMM_WORLD: 12000 bytes from process 0, and process . expects 8000" \
     'MPI_Bcast(calloc(3000, 4), rank == 0 ? 3000 : 2000, MPI_INT, 0, MPI_COMM_WORLD);'
+# Long ones, which members copy out of each other's memory.
+refused 3 "MPI_Bcast 0 on MPI_COMM_WORLD: 60000 bytes from process 1, and process . expects 59992" \
+    'MPI_Bcast(calloc(1, 60000), rank == 1 ? 60000 : 59992, MPI_BYTE, 1, MPI_COMM_WORLD);'
+refused 2 "MPI_Bcast: process 0 cannot copy 60000 bytes at 0xfff0 of process 1: Bad address" \
+    'MPI_Bcast(rank == 1 ? (void *)0xfff0 : malloc(60000), 60000, MPI_BYTE, 1, MPI_COMM_WORLD);'
 refused 2 "MPI_Allreduce 0 on MPI_COMM_WORLD: the types or operations of process . and process . differ" \
     'MPI_Allreduce(data, data + 8, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);'
 refused 2 "MPI_Reduce 0 on MPI_COMM_WORLD: the types or operations of process . and process . differ" \

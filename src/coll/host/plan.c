@@ -60,25 +60,22 @@ void weft_plan_next(weft_team_op *op)
     add(op, (struct weft_step){.kind = WEFT_STEP_NEXT});
 }
 
+struct weft_scratch {
+    SLIST_ENTRY(weft_scratch) link;
+    _Alignas(64) unsigned char bytes[];
+};
+
 void *weft_plan_scratch(weft_team_op *op, size_t bytes)
 {
-    const size_t rounded = (bytes + 63) & ~(size_t)63;
+    const size_t all = (sizeof(struct weft_scratch) + bytes + 63) & ~(size_t)63;
+    struct weft_scratch *made = all < bytes ? NULL : aligned_alloc(64, all);
 
-    if (rounded <= sizeof(op->small) - op->small_used) {
-        op->small_used += rounded;
-        return op->small + op->small_used - rounded;
+    if (made == NULL) {
+        weft_plan_fail(op, WEFT_ERR_MEMORY, "no memory for %zu bytes", bytes);
+        return op;
     }
-    void **list = realloc(op->scratch, (op->scratch_count + 1) * sizeof(*list));
-    void *memory = aligned_alloc(64, rounded < bytes ? SIZE_MAX & ~(size_t)63 : rounded);
-    if (list != NULL)
-        op->scratch = list;
-    if (list == NULL || memory == NULL) {
-        free(memory);
-        weft_plan_fail(op, WEFT_ERR_MEMORY, "no memory");
-        return op->small;
-    }
-    op->scratch[op->scratch_count++] = memory;
-    return memory;
+    SLIST_INSERT_HEAD(&op->scratch, made, link);
+    return made->bytes;
 }
 
 weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t root,
@@ -88,28 +85,18 @@ weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t
         *status = weft_err(WEFT_ERR_ARGUMENT, "a collective of host programs: team is NULL");
         return NULL;
     }
-    weft_team_op *op = team->spare;
     const int tag = weft_team_tag(team->number, kind, root);
     *status = weft_job_ready(team->job, weft_team_name(team, tag));
     if (*status != WEFT_OK)
         return NULL;
-    if (op == NULL && (op = aligned_alloc(_Alignof(weft_team_op), sizeof(*op))) != NULL)
-        memset(op, 0, sizeof(*op));
+    weft_team_op *op = calloc(1, sizeof(*op));
     if (op == NULL) {
         *status =
             weft_refused(team->job, WEFT_ERR_MEMORY, "%s: no memory", weft_team_name(team, tag));
         return NULL;
     }
-    team->spare = NULL;
     op->team = team;
     op->tag = team->history[team->number++ % WEFT_TEAM_HISTORY] = tag;
-    op->combine = (weft_combine){.combine = NULL};
-    op->next = NULL;
-    op->before = NULL;
-    op->count = op->at = op->small_used = 0;
-    op->begun = op->waited = op->launched = false;
-    op->failed = WEFT_OK;
-    op->there = op->near = NULL;
     return op;
 }
 
@@ -201,16 +188,12 @@ static weft_status advance(weft_team_op *op, struct weft_step **open)
 /* It is over, and no longer among the active: its memory. */
 static void close_op(weft_team_op *op)
 {
-    weft_team *team = op->team;
+    struct weft_scratch *first;
 
-    for (size_t i = 0; i < op->scratch_count; i++)
-        free(op->scratch[i]);
-    op->scratch_count = 0;
-    if (team->spare == NULL && op->room <= 256) {
-        team->spare = op;
-        return;
+    while ((first = SLIST_FIRST(&op->scratch)) != NULL) {
+        SLIST_REMOVE_HEAD(&op->scratch, link);
+        free(first);
     }
-    free(op->scratch);
     free(op->steps);
     free(op);
 }

@@ -30,10 +30,7 @@ struct weft_step {
     weft_message_op op;
 };
 
-enum {
-    WEFT_PLAN_SMALL = 2048, /* bytes of scratch memory that need no allocation */
-    WEFT_TEAM_HISTORY = 64
-};
+enum { WEFT_TEAM_HISTORY = 64 };
 
 /* What the teams of one job share. Locks that come before: progress_lock (runtime/service/proxy.h).
  */
@@ -62,7 +59,6 @@ struct weft_team {
     int history[WEFT_TEAM_HISTORY]; /* the tags of the latest, by number; negative: by parts */
     bool asked;                     /* whether members can read each other's parts: */
     struct weft_team_parts *parts;  /* they do (shared.h); NULL: they do not */
-    weft_team_op *spare;            /* one to be used again */
 };
 
 struct weft_team_op {
@@ -80,9 +76,7 @@ struct weft_team_op {
     weft_status failed; /* the plan could not be written */
     void *there, *near; /* what is at `near` goes there at the end */
     size_t near_bytes;
-    void **scratch;
-    size_t scratch_count, small_used;
-    _Alignas(64) unsigned char small[WEFT_PLAN_SMALL];
+    SLIST_HEAD(, weft_scratch) scratch;
 };
 
 /* ---- written by algorithms; what fails is kept in the op's `failed` -------------------------- */

@@ -9,10 +9,7 @@
 
 #include <string.h>
 
-enum {
-    SPLITS = 3072,   /* bytes that all slices save a member, for which one more step is taken */
-    CHUNK = 32 << 10 /* that are copied at a time out of another's memory and put together */
-};
+enum { SPLITS = 3072 /* bytes that all slices save a member, for which one more step is taken */ };
 
 static size_t least(size_t a, size_t b)
 {
@@ -84,14 +81,10 @@ static weft_status by_parts(weft_team *team, int tag, const struct weft_shared *
 
 /* ---- where they lie -------------------------------------------------------------------------- */
 
-/* What a member says of its memory. */
-struct place {
-    uint64_t source, target;
-};
-
-static struct place place_of(const weft_team *team, int member)
+/* Where a member has said that its part lies, or the buffer into which parts go. */
+static uint64_t place_of(const weft_team *team, int member)
 {
-    struct place place;
+    uint64_t place;
 
     weft_read_shared(&place, weft_shared_given_by(team, member, sizeof(place)), sizeof(place));
     return place;
@@ -127,33 +120,7 @@ static weft_status read_blocks(weft_team *team, int tag, const struct weft_share
         const int from = taken == 1 ? what->first : (team->me + i) % taken;
         WEFT_TRY(copy(team, tag, from, false,
                       weft_at(what->target, (size_t)(from - what->first) * what->in),
-                      place_of(team, from).source + what->at, what->in));
-    }
-    return WEFT_OK;
-}
-
-/* A slice of all members' elements is put together, and goes to those who take it. */
-static weft_status reduce_slice(weft_team *team, int tag, const struct weft_shared *what)
-{
-    _Alignas(64) unsigned char sum[CHUNK], left[CHUNK];
-    const weft_combine *const combine = what->combine;
-    const size_t n = (size_t)team->members, each = combine->bytes;
-    const size_t slice = (what->each / each + n - 1) / n * each;
-    const size_t most = sizeof(sum) - sizeof(sum) % each;
-    const size_t end = least(slice * ((size_t)team->me + 1), what->each);
-    const int root = (int)(what->root & 0xffff);
-
-    for (size_t at = slice * (size_t)team->me, some; at < end; at += some) {
-        some = least(most, end - at);
-        for (int i = team->members - 1; i >= 0; i--) { /* lower members' are the left operands */
-            unsigned char *const into = i == team->members - 1 ? sum : left;
-            WEFT_TRY(copy(team, tag, i, false, into, place_of(team, i).source + at, some));
-            if (into == left)
-                combine->combine(combine, left, sum, some / each);
-        }
-        for (int i = 0; i < team->members; i++)
-            if (what->kind == WEFT_TEAM_ALLREDUCE || i == root)
-                WEFT_TRY(copy(team, tag, i, true, sum, place_of(team, i).target + at, some));
+                      place_of(team, from) + what->at, what->in));
     }
     return WEFT_OK;
 }
@@ -165,36 +132,22 @@ static weft_status reduce_slice(weft_team *team, int tag, const struct weft_shar
 static weft_status where_they_lie(weft_team *team, int tag, const struct weft_shared *what)
 {
     const bool gathers = what->kind == WEFT_TEAM_GATHER, root = team->me == (int)what->root;
-    const struct place mine = {(uintptr_t)what->source, (uintptr_t)what->target};
+    const uint64_t mine = (uintptr_t)(gathers && root ? what->target : what->source);
+    const bool touched = gathers ? root : what->gives; /* this member's memory, by the others */
+    const int first = gathers ? (int)what->root : what->first;
     struct weft_shared_given given = {.data = &mine,
                                       .bytes = sizeof(mine),
                                       .most = sizeof(mine),
                                       .of_call = (uint32_t)what->each};
-    int first = what->first, end = what->end; /* whose places it has to know */
-    weft_status status;
 
-    if (what->combine != NULL) {
-        first = 0;
-        end = team->members;
-    } else if (gathers) {
-        first = (int)what->root;
-        end = root ? first : first + 1;
-    }
-    WEFT_TRY(weft_shared_step(team, tag, &given, first, end));
-    if (what->combine != NULL)
-        status = reduce_slice(team, tag, what);
-    else if (!gathers)
-        status = read_blocks(team, tag, what);
+    WEFT_TRY(weft_shared_step(team, tag, &given, first, gathers ? first + 1 : what->end));
+    if (gathers)
+        WEFT_TRY(copy(team, tag, first, true, (void *)what->source,
+                      place_of(team, first) + what->in * (size_t)team->me, what->in));
     else
-        status =
-            copy(team, tag, (int)what->root, true, (void *)what->source,
-                 (root ? mine.target : place_of(team, first).target) + what->in * (size_t)team->me,
-                 what->in);
+        WEFT_TRY(read_blocks(team, tag, what));
     given.bytes = 0;
-    if (status == WEFT_OK) /* others touch the memory of who gives, or of a root that gathers */
-        status = weft_shared_step(team, tag, &given, 0,
-                                  (gathers ? root : what->gives) ? team->members : 0);
-    return status;
+    return weft_shared_step(team, tag, &given, 0, touched ? team->members : 0);
 }
 
 static weft_status run(weft_team *team, int tag, const struct weft_shared *what)
@@ -258,7 +211,7 @@ bool weft_shared_call(weft_team *team, const struct weft_shared *what, weft_stat
 {
     if (what->in > team->job->config.coll_shared || team->members > WEFT_SHARED_MEMBERS ||
         (what->combine != NULL &&
-         (what->combine->bytes > WEFT_SHARED_TWICE || (team->launches && what->combine->known))))
+         (what->each > WEFT_SHARED_TWICE || (team->launches && what->combine->known))))
         return false;
     *status = weft_job_ready(team->job, team->names[what->kind]);
     if (*status == WEFT_OK && !team->asked)

@@ -38,11 +38,6 @@ static void free_team(weft_team *team)
     weft_shared_leave(team);
     if (team->of->launches == team)
         team->of->launches = NULL;
-    if (team->spare != NULL) {
-        free(team->spare->scratch);
-        free(team->spare->steps);
-        free(team->spare);
-    }
     free(team);
 }
 
