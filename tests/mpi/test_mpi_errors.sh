@@ -56,8 +56,9 @@ refused 3 "MPI_Bcast 0 on MPI_COMM_WORLD: 12000 bytes from process 0, and proces
 # Long ones, which members copy out of each other's memory.
 refused 3 "MPI_Bcast 0 on MPI_COMM_WORLD: 60000 bytes from process 1, and process . expects 59992" \
     'MPI_Bcast(calloc(1, 60000), rank == 1 ? 60000 : 59992, MPI_BYTE, 1, MPI_COMM_WORLD);'
-refused 2 "MPI_Bcast: process 0 cannot copy 60000 bytes at 0xfff0 of process 1: Bad address" \
-    'MPI_Bcast(rank == 1 ? (void *)0xfff0 : malloc(60000), 60000, MPI_BYTE, 1, MPI_COMM_WORLD);'
+refused 2 "MPI_Gather: process 0 cannot copy 60000 bytes at 0xfff0 of process 1: Bad address" \
+    'MPI_Gather(rank == 1 ? MPI_IN_PLACE : calloc(1, 60000), 60000, MPI_BYTE, (void *)0xfff0, 60000,
+                MPI_BYTE, 1, MPI_COMM_WORLD);'
 refused 2 "MPI_Allreduce 0 on MPI_COMM_WORLD: the types or operations of process . and process . differ" \
     'MPI_Allreduce(data, data + 8, 1, MPI_INT, rank == 0 ? MPI_SUM : MPI_MAX, MPI_COMM_WORLD);'
 refused 2 "MPI_Reduce 0 on MPI_COMM_WORLD: the types or operations of process . and process . differ" \

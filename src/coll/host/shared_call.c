@@ -9,7 +9,10 @@
 
 #include <string.h>
 
-enum { SPLITS = 3072 /* bytes that all slices save a member, for which one more step is taken */ };
+enum {
+    SPLITS = 3072,  /* bytes that all slices save a member, for which one more step is taken */
+    PIECE = 8 << 10 /* of a broadcast; a root's two are hot in a cache */
+};
 
 static size_t least(size_t a, size_t b)
 {
@@ -44,8 +47,8 @@ static void put_together(const weft_team *team, const weft_combine *combine, siz
 
 /* ---- by parts -------------------------------------------------------------------------------- */
 
-/* In one step, or in two. */
-static weft_status by_parts(weft_team *team, int tag, const struct weft_shared *what)
+/* In one step, or in two. call: bytes of the whole call. */
+static weft_status by_parts(weft_team *team, int tag, const struct weft_shared *what, size_t call)
 {
     _Alignas(64) unsigned char sum[WEFT_SHARED_TWICE];
     const size_t bytes = what->each, slice = slice_of(what, bytes, (size_t)team->members);
@@ -53,7 +56,7 @@ static weft_status by_parts(weft_team *team, int tag, const struct weft_shared *
     struct weft_shared_given given = {.data = what->gives ? what->source : NULL,
                                       .bytes = what->gives ? bytes : 0,
                                       .most = bytes,
-                                      .of_call = (uint32_t)bytes};
+                                      .of_call = (uint32_t)call};
 
     if (slice != 0) {
         WEFT_TRY(weft_shared_step(team, tag, &given, 0, team->members));
@@ -77,6 +80,21 @@ static weft_status by_parts(weft_team *team, int tag, const struct weft_shared *
             memcpy(into, own, in);
     }
     return WEFT_OK;
+}
+
+/* The others read a piece while the root stores the next. */
+static weft_status broadcast(weft_team *team, int tag, const struct weft_shared *what)
+{
+    weft_status status = WEFT_OK;
+
+    for (size_t done = 0; done < what->each && status == WEFT_OK; done += PIECE) {
+        struct weft_shared piece = *what;
+        piece.source = weft_at(what->source, done);
+        piece.target = weft_at(what->target, done);
+        piece.each = piece.in = least(what->each - done, PIECE);
+        status = by_parts(team, tag, &piece, what->each);
+    }
+    return status;
 }
 
 /* ---- where they lie -------------------------------------------------------------------------- */
@@ -155,7 +173,10 @@ static weft_status run(weft_team *team, int tag, const struct weft_shared *what)
     /* Of a row of blocks each member reads one, and asking the kernel for one takes as long. */
     const size_t most = what->in != what->each ? WEFT_SHARED_MOST : WEFT_SHARED_TWICE;
 
-    return what->each > most ? where_they_lie(team, tag, what) : by_parts(team, tag, what);
+    if (what->kind == WEFT_TEAM_BROADCAST && what->each > PIECE)
+        return broadcast(team, tag, what);
+    return what->each > most ? where_they_lie(team, tag, what)
+                             : by_parts(team, tag, what, what->each);
 }
 
 /*
