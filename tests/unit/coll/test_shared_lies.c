@@ -97,6 +97,7 @@ static bool moves(struct side *s, size_t n)
     good &= weft_team_broadcast(s->team, root, data, bytes, NULL) == WEFT_OK;
     for (size_t i = 0; i < n; i++)
         good &= data[i] == word(s->turn, root, i);
+    good &= n == 0 || s->me == root || data[n] == 0; /* nothing behind it */
     fill(s, n);
     good &= weft_team_gather(s->team, root, s->out, bytes, s->in, NULL) == WEFT_OK &&
             (s->me != root || blocks_are(s, n, 0, 0));
