@@ -133,7 +133,7 @@ struct weft_net_caps {
     char about[96]; /* for people: what it runs over; may be empty */
 };
 
-#define WEFT_NET_ADDRESS_MAX 256
+#define WEFT_NET_ADDRESS_MAX 320
 
 /* put: no room now; call again after progress. Never reported as an error. */
 #define WEFT_NET_FULL WEFT_STATUS_COUNT
@@ -174,6 +174,12 @@ weft_status weft_net_flush(struct weft_net *net, int process);
 
 /* Non-blocking; *did is set (never cleared) if anything moved. Errors: PROTOCOL, NETWORK. */
 weft_status weft_net_progress(struct weft_net *net, enum weft_net_side side, bool *did);
+
+/*
+ * Receive side; blocks until the transport has something to do, ns at most: nobody can ring then.
+ * False, at once: the transport cannot.
+ */
+bool weft_net_sleep(struct weft_net *net, uint64_t ns);
 
 /* The bell on which that side's thread sleeps; NULL: nothing rings, it must poll. */
 struct weft_bell *weft_net_bell(const struct weft_net *net, enum weft_net_side side);

@@ -1,14 +1,15 @@
 /*
- * net/transport.h - what moves packets between processes: thirteen functions at most.
+ * net/transport.h - what moves packets between processes: fourteen functions at most.
  *
  * A transport keeps no protocol. The peer layer above it (net/peer) numbers packets, orders them,
  * limits what is under way, acknowledges, cuts and merges puts, and finds peers that are lost. A
  * transport only says what it does by itself (weft_transport_caps), and calls nobody.
  *
- * Nothing blocks. Threads: begin, commit, write and poll(SEND) are called by who has the peer
- * layer's send lock; poll(RECEIVE), staged and release by the receive task. With caps.one_thread
- * the receive task makes all these calls. reg and dereg: any thread, at any time. The rest while
- * neither side runs. A transport locks what poll(RECEIVE) or reg shares with the rest.
+ * Only `sleep` blocks. Threads: begin, commit, write and poll(SEND) are called by who has the peer
+ * layer's send lock; poll(RECEIVE), sleep, staged and release by the receive task. With
+ * caps.one_thread the receive task makes all these calls. reg and dereg: any thread, at any time.
+ * The rest while neither side runs. A transport locks what poll(RECEIVE) or reg shares with the
+ * rest.
  */
 #ifndef WEFT_NET_TRANSPORT_H
 #define WEFT_NET_TRANSPORT_H
@@ -18,13 +19,20 @@
 
 struct weft_transport;
 
+/* Before the transport's address in that of the peer layer: the token (peer/packet.h), and
+ * caps.alike. */
+enum { WEFT_PEER_ALIKE = 72, WEFT_PEER_ADDRESS = 8 + WEFT_PEER_ALIKE };
+
 struct weft_transport_caps {
-    struct weft_net_caps net;  /* without rows_bytes and tells_when_asked, which are the peer's */
-    const void *address;       /* net.address_bytes of it: by this others find the process */
-    struct weft_bell *bell[2]; /* on which a side's task sleeps; NULL: nothing rings, it polls */
-    size_t packet;             /* the most that `begin` gives: WEFT_PACKET_LEAST at least */
-    uint32_t depth;            /* packets on their way to a process up to which the next goes at
-                                  once; beyond, puts gather in one. At least 1 */
+    struct weft_net_caps net;    /* without rows_bytes and tells_when_asked, which are the peer's */
+    const void *address;         /* net.address_bytes of it: by this others find the process */
+    char alike[WEFT_PEER_ALIKE]; /* what all processes must have alike, for people, too; may be
+                                    empty */
+    const char *chosen_by;       /* the settings that choose it */
+    struct weft_bell *bell[2];   /* on which a side's task sleeps; NULL: nothing rings, it polls */
+    size_t packet;               /* the most that `begin` gives: WEFT_PACKET_LEAST at least */
+    uint32_t depth;              /* packets on their way to a process up to which the next goes at
+                                    once; beyond, puts gather in one. At least 1 */
     bool ordered;      /* packets and writes to a process arrive in the order of the calls */
     bool acknowledges; /* SENT of a packet says that its receiver has released it */
     bool shared;       /* a packet is built where its receiver reads it */
@@ -52,7 +60,8 @@ struct weft_transport_write {
 enum weft_transport_event_kind {
     WEFT_EVENT_SENT,    /* send side: `count` more packets to a process, in the order of commit */
     WEFT_EVENT_READ,    /* send side: a write's source may be reused: its cookie is `value` */
-    WEFT_EVENT_LOST,    /* either side: the connection to a process broke: `text` says why */
+    WEFT_EVENT_LOST,    /* either side: the connection to a process broke: `text` says why. May be
+                           given again: the first counts. Nothing more is sent there */
     WEFT_EVENT_PACKET,  /* receive side: `length` bytes, until `release` of `value` */
     WEFT_EVENT_WRITTEN, /* receive side: a write is there; its immediate is `value` */
 };
@@ -95,12 +104,15 @@ struct weft_transport_ops {
      * until `commit`. NULL: no room now; poll(SEND) or the bell says when to ask again.
      */
     unsigned char *(*begin)(struct weft_transport *t, int process, size_t *room);
-    /* The packet goes: it cannot find no room. A process that is lost: OK, and LOST comes. */
+    /*
+     * OK: the packet goes; SENT will come, or LOST in its place. FULL: nothing happened; the same
+     * again later, after poll(SEND).
+     */
     weft_status (*commit)(struct weft_transport *t, int process, size_t bytes);
 
     /*
-     * OK: READ will come. FULL, or STAGE: not from this memory: nothing happened. Only with
-     * caps.writes, and never with caps.one_thread.
+     * OK: READ will come, or LOST in its place. FULL, or STAGE: not from this memory: nothing
+     * happened. Only with caps.writes, and never with caps.one_thread.
      */
     weft_status (*write)(struct weft_transport *t, const struct weft_transport_write *write);
 
@@ -116,13 +128,16 @@ struct weft_transport_ops {
      */
     void (*release)(struct weft_transport *t, int process, uint64_t packet);
 
+    /*
+     * Receive side; blocks until something may have come or gone, ns at most. False, or NULL: it
+     * cannot, and its task sleeps on its bell or polls.
+     */
+    bool (*sleep)(struct weft_transport *t, uint64_t ns);
+
     /* Bytes of another process's staging memory (caps.net.stage); NULL: it has no such bytes. */
     const unsigned char *(*staged)(struct weft_transport *t, int process, uint64_t place,
                                    size_t bytes);
 };
-
-/* Before the transport's address in that of the peer layer: the token (peer/packet.h). */
-enum { WEFT_PEER_ADDRESS = 8 };
 
 /* With caps.place_is_key a region's key is its place, and this bit, which no other key has. */
 #define WEFT_PEER_PLACED (1ull << 63)

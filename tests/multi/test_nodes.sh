@@ -58,7 +58,7 @@ WEFT_NET=null job host0,host1 2 "$bin/tests/test_put" && fail "WEFT_NET=null wor
 says 2 "could not open the job: network null reaches no other process, and this job has 2 (WEFT_NET)"
 WEFT_NET=ofi job host0,host1 2 sh -c 'test $WEFT_PROCESS = 0 || export WEFT_OFI_WRITES=off; exec "$0"' \
     "$bin/tests/test_put" && fail "WEFT_OFI_WRITES that differs worked"
-says 2 "could not open the job: WEFT_OFI_WRITES must be the same everywhere: "
+says 2 "could not open the job: ofi must be alike everywhere: process [01] has .* 0 bits.*WEFT_OFI_WRITES"
 
 # Networks that are tried and do not open: no error while another one may, and one line when none does.
 WEFT_OFI_PROVIDER=nonesuch job host0,host1 2 "$bin/tests/test_put" && fail "a network that is not there worked"

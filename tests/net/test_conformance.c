@@ -118,6 +118,19 @@ static bool refuses_boasts(struct ends *ends)
     return status == WEFT_ERR_PROTOCOL;
 }
 
+/* Who was built, or set, otherwise is not connected. */
+static bool refuses_unlike(struct ends *ends)
+{
+    open_two(ends);
+    ends->end[1].address[WEFT_PEER_ADDRESS - 1] ^= 1;
+    const weft_status status = weft_net_connect(ends->end[0].net, 1, ends->end[1].address);
+    for (int i = 0; i < 2; i++)
+        end_close(&ends->end[i]);
+    if (status != WEFT_ERR_CONFIG)
+        printf("FAILED: a process that is not alike: %s\n", weft_status_name(status));
+    return status == WEFT_ERR_CONFIG;
+}
+
 static const struct {
     uint64_t start;
     bool register_sources;
@@ -235,6 +248,7 @@ static bool test_way(const struct weft_transport_ops *ops, const struct way *way
     printf("%s%s%s\n", ops->name, way->name[0] != 0 ? ", " : "", way->name);
     if (way->stages)
         good &= refuses_boasts(&with);
+    good &= launched || refuses_unlike(&with);
     with.count = 1;
     good &= ends_run(&with, alone, 0);
     with.count = ENDS_MOST;

@@ -145,7 +145,13 @@ static weft_status commit(struct weft_transport *t, int process, size_t bytes)
 {
     struct way *way = &t->others[process]->ways[t->open.process];
 
+    if (t->broke && process == t->open.process)
+        abort(); /* nothing goes where the connection broke */
     weft_lock(&lock);
+    if (draw(4) == 0) {
+        weft_unlock(&lock);
+        return WEFT_NET_FULL;
+    }
     way->open->length = bytes;
     fly(t, way, way->open);
     way->open = NULL;

@@ -39,7 +39,6 @@ struct weft_mpi_peer {
     int rank;            /* in the communicator */
     unsigned char *open; /* a packet that is being built; NULL: none */
     uint32_t with_mpi;   /* packets */
-    bool lost;           /* MPI could not send to it */
     bool bye;            /* nothing more will come from it */
 };
 

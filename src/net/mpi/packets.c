@@ -31,7 +31,6 @@ static void free_buffer(struct weft_transport *t, uint32_t buffer)
 /* One is enough to say: the job ends by it. */
 static void lose(struct weft_transport *t, int process, int error)
 {
-    t->peers[process].lost = true;
     if (t->out.error != 0)
         return;
     t->out.error = error;
@@ -43,15 +42,13 @@ weft_status weft_mpi_commit(struct weft_transport *t, int process, size_t bytes)
 {
     struct weft_mpi_peer *peer = &t->peers[process];
     const uint32_t buffer = (uint32_t)((peer->open - t->out.buffers[0]) / WEFT_MPI_PACKET);
-    const int error = peer->lost ? 0
-                                 : t->ops->isend(&t->comm, peer->open, bytes, peer->rank, TAG,
-                                                 &t->out.requests[buffer]);
+    const int error =
+        t->ops->isend(&t->comm, peer->open, bytes, peer->rank, TAG, &t->out.requests[buffer]);
 
     peer->open = NULL;
     t->out.process[buffer] = process;
-    if (error != 0)
+    if (error != 0) {
         lose(t, process, error);
-    if (peer->lost) {
         free_buffer(t, buffer);
     } else {
         weft_mpi_add(&t->out.sent, buffer);

@@ -9,7 +9,6 @@
 
 #include "base/netif.h"
 #include "base/task.h"
-#include "net/ofi/bytes.h"
 #include "net/transport.h"
 
 #include <rdma/fabric.h>
@@ -32,11 +31,33 @@ struct weft_ofi_library {
 };
 
 enum {
+    WEFT_OFI_PACKET = 16384, /* every process takes such packets; ofi_rxm sends them eagerly */
     WEFT_OFI_LONG = 1 << 17, /* packets to windows of a device: long puts come by them, too */
     WEFT_OFI_SENDS = 64,     /* buffers of packets that go, */
     WEFT_OFI_WRITES = 256,   /* writes under way, */
     WEFT_OFI_RECEIVES = 128, /* and buffers for packets that come; as many more if all are held */
-    WEFT_OFI_BATCH = 64      /* completions read at once */
+    WEFT_OFI_BATCH = 64,     /* completions read at once */
+    WEFT_OFI_PROCESS_BITS = 16
+};
+
+/* The remote data of a write: its sender, and above it the immediate of the peer layer. */
+static inline uint64_t weft_ofi_data(int process, uint64_t immediate)
+{
+    return immediate << WEFT_OFI_PROCESS_BITS | (uint64_t)process;
+}
+static inline int weft_ofi_data_process(uint64_t data)
+{
+    return (int)(data & ((1u << WEFT_OFI_PROCESS_BITS) - 1));
+}
+static inline uint64_t weft_ofi_data_immediate(uint64_t data)
+{
+    return data >> WEFT_OFI_PROCESS_BITS;
+}
+
+/* What the others need to find a process: libfabric's address of its endpoint. */
+struct weft_ofi_address {
+    uint32_t packet;         /* the longest that it takes */
+    unsigned char name[160]; /* zeros behind it */
 };
 
 enum weft_ofi_kind { WEFT_OFI_SEND, WEFT_OFI_WRITE, WEFT_OFI_RECEIVE };
@@ -51,6 +72,7 @@ struct weft_ofi_op {
     unsigned char *bytes; /* a packet's buffer */
     size_t length;        /* of the packet */
     void *descriptor;
+    long error; /* why the connection broke; 0: it has not */
 };
 
 /* Ops of one kind, and their buffers. */
@@ -63,12 +85,8 @@ struct weft_ofi_pool {
 
 struct weft_ofi_peer {
     fi_addr_t address;
-    uint32_t packet; /* it takes packets of so many bytes */
-    /* Who has the send lock. */
-    struct weft_ofi_op *open;   /* the packet that is being built */
-    struct weft_ofi_op *queued; /* packets for which the provider had no room, oldest first */
-    const char *lost;           /* why the connection broke; NULL: it has not */
-    bool told;                  /* LOST was given */
+    uint32_t packet;          /* it takes packets of so many bytes */
+    struct weft_ofi_op *open; /* the packet that is being built */
 };
 
 /* What the provider can do; choose.c asks. */
@@ -78,8 +96,6 @@ struct weft_ofi_abilities {
     bool local_mr, virtual_addresses, own_keys, bind_mr, data_takes_buffer;
     size_t inject; /* the longest packet it takes at once */
 };
-
-struct weft_ofi_watch;
 
 struct weft_transport {
     struct weft_net_open open;
@@ -91,12 +107,13 @@ struct weft_transport {
     struct fid_av *av;
     struct fid_cq *cq[2]; /* by side */
     struct fid_ep *ep;
-    bool enabled;    /* the endpoint */
-    uint32_t packet; /* the longest, here */
-    struct weft_ofi_hello hello;
+    bool enabled;                    /* the endpoint */
+    uint32_t packet;                 /* the longest, here */
+    struct weft_ofi_address address; /* this process's, */
+    size_t name_bytes;               /* so many of its name */
     struct weft_ofi_pool *pools;
-    struct weft_bell bells[2];    /* by side */
-    struct weft_ofi_watch *watch; /* NULL: nothing to sleep on, the receive task polls */
+    struct weft_bell bells[2]; /* by side: the receive side rings for the other */
+    int fd[2];                 /* of the queues, to sleep on; -1: none */
 
     struct weft_lock lock;
     uint32_t outstanding; /* send completions that will come */
@@ -106,8 +123,6 @@ struct weft_transport {
     struct weft_ofi_peer *peers;
     struct weft_ofi_op *free[2]; /* by kind: of packets, of writes */
     struct weft_ofi_op *done;    /* and those whose event is to be given */
-    uint32_t queued;             /* packets, of all processes */
-    uint32_t untold;             /* processes of which LOST is to be given */
 
     /* The receive task's own. */
     struct weft_ofi_op *released; /* buffers to be posted again */
@@ -151,16 +166,9 @@ weft_status weft_ofi_write(struct weft_transport *t, const struct weft_transport
 int weft_ofi_poll(struct weft_transport *t, enum weft_net_side side,
                   struct weft_transport_event *events, int most);
 void weft_ofi_release(struct weft_transport *t, int process, uint64_t packet);
+bool weft_ofi_sleep(struct weft_transport *t, uint64_t ns);
 /* Posts the buffers that were released, and more if there are none. Lock held. Errors: NETWORK. */
 weft_status weft_ofi_post(struct weft_transport *t);
-
-/* ---- watch.c: a thread that sleeps on the completion queues and rings the tasks' bells ---- */
-
-/* t->watch stays NULL if the provider cannot. Errors: MEMORY, SYSTEM. */
-weft_status weft_ofi_watch_open(struct weft_transport *t);
-void weft_ofi_watch_close(struct weft_transport *t);
-/* The side's task found nothing: if it is about to sleep, watch for it. Lock not held. */
-void weft_ofi_watch(struct weft_transport *t, enum weft_net_side side);
 
 /* ---- ofi.c ---- */
 

@@ -5,57 +5,16 @@
 
 #include "base/say.h"
 
+#include <poll.h>
 #include <rdma/fi_errno.h>
 
 /* ---- the send side: who has the send lock ---------------------------------------------------- */
 
-static void lose(struct weft_transport *t, int process, long error)
+/* Its event is to be given; error: LOST instead. */
+static void end(struct weft_transport *t, struct weft_ofi_op *op, long error)
 {
-    struct weft_ofi_peer *peer = &t->peers[process];
-
-    t->untold += peer->lost == NULL;
-    if (peer->lost == NULL)
-        peer->lost = weft_ofi_error(error);
-}
-
-/* A packet goes; so it does to a process that is lost. False: no room. Lock held. */
-static bool send_packet(struct weft_transport *t, struct weft_ofi_op *op)
-{
-    const struct weft_ofi_peer *peer = &t->peers[op->process];
-    const bool at_once = op->length <= t->can.inject;
-    ssize_t error = 0;
-
-    if (peer->lost == NULL && at_once)
-        error = fi_inject(t->ep, op->bytes, op->length, peer->address);
-    else if (peer->lost == NULL)
-        error =
-            fi_send(t->ep, op->bytes, op->length, op->descriptor, peer->address, &op->for_provider);
-    if (error == -FI_EAGAIN) {
-        t->stuck = true;
-        return false;
-    }
-    if (error != 0)
-        lose(t, op->process, error);
-    if (peer->lost != NULL || at_once)
-        weft_ofi_push(&t->done, op);
-    else
-        t->outstanding++;
-    return true;
-}
-
-/* Packets that found no room, in their order. Lock held. */
-static void send_queued(struct weft_transport *t)
-{
-    for (int p = 0; p < t->open.processes && t->queued > 0; p++) {
-        struct weft_ofi_op **queued = &t->peers[p].queued;
-        while (*queued != NULL) {
-            struct weft_ofi_op *op = *queued, *next = op->next;
-            if (!send_packet(t, op))
-                break;
-            *queued = next;
-            t->queued--;
-        }
-    }
+    op->error = error;
+    weft_ofi_push(&t->done, op);
 }
 
 unsigned char *weft_ofi_begin(struct weft_transport *t, int process, size_t *room)
@@ -71,20 +30,22 @@ unsigned char *weft_ofi_begin(struct weft_transport *t, int process, size_t *roo
 weft_status weft_ofi_commit(struct weft_transport *t, int process, size_t bytes)
 {
     struct weft_ofi_peer *peer = &t->peers[process];
-    struct weft_ofi_op *op = peer->open, **last = &peer->queued;
+    struct weft_ofi_op *op = peer->open;
+    const bool at_once = bytes <= t->can.inject;
 
-    peer->open = NULL;
     op->process = process;
-    op->length = bytes;
-    op->next = NULL;
     weft_lock(&t->lock);
-    if (peer->queued != NULL || !send_packet(t, op)) {
-        while (*last != NULL)
-            last = &(*last)->next;
-        *last = op;
-        t->queued++;
-    }
+    const ssize_t error = at_once ? fi_inject(t->ep, op->bytes, bytes, peer->address)
+                                  : fi_send(t->ep, op->bytes, bytes, op->descriptor, peer->address,
+                                            &op->for_provider);
+    t->outstanding += error == 0 && !at_once;
+    t->stuck |= error == -FI_EAGAIN;
     weft_unlock(&t->lock);
+    if (error == -FI_EAGAIN)
+        return WEFT_NET_FULL;
+    peer->open = NULL;
+    if (error != 0 || at_once)
+        end(t, op, error);
     return WEFT_OK;
 }
 
@@ -96,9 +57,9 @@ weft_status weft_ofi_write(struct weft_transport *t, const struct weft_transport
 
     if (write->mr == NULL && t->can.local_mr)
         return WEFT_NET_STAGE;
-    struct weft_ofi_op *op = peer->lost == NULL ? weft_ofi_pop(&t->free[WEFT_OFI_WRITE]) : NULL;
+    struct weft_ofi_op *op = weft_ofi_pop(&t->free[WEFT_OFI_WRITE]);
     if (op == NULL)
-        return WEFT_NET_FULL; /* also for whom it has lost, until the job ends */
+        return WEFT_NET_FULL;
     op->process = write->process;
     op->cookie = write->cookie;
     weft_lock(&t->lock);
@@ -108,12 +69,11 @@ weft_status weft_ofi_write(struct weft_transport *t, const struct weft_transport
     t->outstanding += error == 0;
     t->stuck |= error == -FI_EAGAIN;
     weft_unlock(&t->lock);
-    if (error == 0)
-        return WEFT_OK;
-    weft_ofi_push(&t->free[WEFT_OFI_WRITE], op);
-    if (error != -FI_EAGAIN)
-        lose(t, write->process, error);
-    return WEFT_NET_FULL;
+    if (error == -FI_EAGAIN)
+        weft_ofi_push(&t->free[WEFT_OFI_WRITE], op);
+    else if (error != 0)
+        end(t, op, error);
+    return error == -FI_EAGAIN ? WEFT_NET_FULL : WEFT_OK;
 }
 
 /* Lock held. False: an error that belongs to nobody. */
@@ -126,7 +86,7 @@ static bool take_completions(struct weft_transport *t)
     while (count == WEFT_OFI_BATCH) {
         count = fi_cq_read(t->cq[WEFT_NET_SEND], entries, WEFT_OFI_BATCH);
         for (ssize_t i = 0; i < count; i++, t->outstanding--)
-            weft_ofi_push(&t->done, entries[i].op_context);
+            end(t, entries[i].op_context, 0);
     }
     if (count != -FI_EAVAIL)
         return count >= 0 || count == -FI_EAGAIN;
@@ -135,10 +95,7 @@ static bool take_completions(struct weft_transport *t)
     if (error.op_context == NULL)
         return false;
     t->outstanding--;
-    struct weft_ofi_op *op = error.op_context;
-    lose(t, op->process, error.err != 0 ? error.err : FI_EIO);
-    /* Under way to a process that is lost: a packet's memory is free, a write never ends. */
-    weft_ofi_push(op->kind == WEFT_OFI_SEND ? &t->done : &t->free[WEFT_OFI_WRITE], op);
+    end(t, error.op_context, error.err != 0 ? error.err : FI_EIO);
     return true;
 }
 
@@ -150,19 +107,13 @@ static int give_done(struct weft_transport *t, struct weft_transport_event *even
     for (; count < most && (op = weft_ofi_pop(&t->done)) != NULL; count++) {
         weft_ofi_push(&t->free[op->kind], op);
         events[count] = (struct weft_transport_event){
-            .kind = op->kind == WEFT_OFI_WRITE ? WEFT_EVENT_READ : WEFT_EVENT_SENT,
+            .kind = op->error != 0               ? WEFT_EVENT_LOST
+                    : op->kind == WEFT_OFI_WRITE ? WEFT_EVENT_READ
+                                                 : WEFT_EVENT_SENT,
             .process = op->process,
             .count = 1,
-            .value = op->cookie};
-    }
-    for (int p = 0; p < t->open.processes && count < most && t->untold > 0; p++) {
-        struct weft_ofi_peer *peer = &t->peers[p];
-        if (peer->lost == NULL || peer->told)
-            continue;
-        peer->told = true;
-        t->untold--;
-        events[count++] = (struct weft_transport_event){
-            .kind = WEFT_EVENT_LOST, .process = p, .text = peer->lost};
+            .value = op->cookie,
+            .text = op->error != 0 ? weft_ofi_error(op->error) : NULL};
     }
     return count;
 }
@@ -175,16 +126,11 @@ static int poll_send(struct weft_transport *t, struct weft_transport_event *even
     if (t->outstanding > 0 || t->stuck) {
         t->stuck = false;
         good = take_completions(t);
-        send_queued(t);
     }
     weft_unlock(&t->lock);
-    const int count = give_done(t, events, most);
-    if (!good)
-        return -(int)weft_err(WEFT_ERR_NETWORK, "ofi: %s lost completions of the send side",
-                              t->info->fabric_attr->prov_name);
-    if (count == 0)
-        weft_ofi_watch(t, WEFT_NET_SEND);
-    return count;
+    return good ? give_done(t, events, most)
+                : -(int)weft_err(WEFT_ERR_NETWORK, "ofi: %s lost completions of the send side",
+                                 t->info->fabric_attr->prov_name);
 }
 
 /* ---- the receive side: the receive task ------------------------------------------------------ */
@@ -273,7 +219,7 @@ static int poll_receive(struct weft_transport *t, struct weft_transport_event *e
                                      most < WEFT_OFI_BATCH ? (size_t)most : WEFT_OFI_BATCH);
     if (taken == -FI_EAVAIL && status == WEFT_OK)
         status = take_error(t);
-    const bool ring = t->watch == NULL && (t->outstanding > 0 || t->stuck);
+    const bool ring = t->outstanding > 0 || t->stuck;
     weft_unlock(&t->lock);
     if (taken < 0 && taken != -FI_EAGAIN && taken != -FI_EAVAIL)
         status = weft_ofi_failed(t, "it cannot receive", taken);
@@ -285,9 +231,26 @@ static int poll_receive(struct weft_transport *t, struct weft_transport_event *e
         return -(int)status;
     if (taken == -FI_EAGAIN && ring) /* it polls for the send side, too */
         weft_bell_ring(&t->bells[WEFT_NET_SEND]);
-    if (taken == -FI_EAGAIN)
-        weft_ofi_watch(t, WEFT_NET_RECEIVE);
     return count;
+}
+
+bool weft_ofi_sleep(struct weft_transport *t, uint64_t ns)
+{
+    enum { STUCK_NS = 1000000 }; /* nothing says when the provider has room again */
+    struct fid *queues[] = {&t->cq[WEFT_NET_RECEIVE]->fid, &t->cq[WEFT_NET_SEND]->fid};
+    struct pollfd polled[] = {{.fd = t->fd[WEFT_NET_RECEIVE], .events = POLLIN},
+                              {.fd = t->fd[WEFT_NET_SEND], .events = POLLIN}};
+
+    if (polled[0].fd < 0)
+        return false;
+    weft_lock(&t->lock);
+    const int count = t->outstanding > 0 ? 2 : 1;
+    const struct timespec most = {.tv_nsec = t->stuck ? STUCK_NS : (long)ns};
+    const bool nothing = fi_trywait(t->fabric, queues, count) == 0;
+    weft_unlock(&t->lock);
+    if (nothing)
+        ppoll(polled, (nfds_t)count, &most, NULL);
+    return true;
 }
 
 int weft_ofi_poll(struct weft_transport *t, enum weft_net_side side,

@@ -21,26 +21,31 @@ weft_status weft_ofi_failed(const struct weft_transport *t, const char *what, lo
                     weft_ofi_error(error));
 }
 
-/* The same kind for both sides: with a descriptor to sleep on, if wanted and there is one. */
-static weft_status open_queues(struct weft_transport *t, bool *descriptors)
+/*
+ * A descriptor to sleep on costs the provider two system calls a completion: it is not asked for
+ * where there are processors to poll with.
+ */
+static int open_queues(struct weft_transport *t, enum fi_wait_obj wait)
 {
-    struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_DATA,
-                              .wait_obj = *descriptors ? FI_WAIT_FD : FI_WAIT_NONE};
+    struct fi_cq_attr attr = {.format = FI_CQ_FORMAT_DATA, .wait_obj = wait};
     int error = 0;
 
     for (int side = 0; side < 2 && error == 0; side++) {
         attr.size = side == WEFT_NET_SEND ? t->info->tx_attr->size : t->info->rx_attr->size;
         error = fi_cq_open(t->domain, &attr, &t->cq[side], t);
+        t->fd[side] = -1;
+        if (error == 0 && wait == FI_WAIT_FD)
+            error = fi_control(&t->cq[side]->fid, FI_GETWAIT, &t->fd[side]);
     }
-    if (error == 0 || !*descriptors)
-        return error == 0 ? WEFT_OK : weft_ofi_failed(t, "completion queue", error);
-    *descriptors = false; /* in silence: without one, then */
+    if (error == 0 || wait == FI_WAIT_NONE)
+        return error;
     CLOSE(t->cq[WEFT_NET_SEND]);
-    t->cq[WEFT_NET_SEND] = NULL;
-    return open_queues(t, descriptors);
+    CLOSE(t->cq[WEFT_NET_RECEIVE]);
+    t->cq[WEFT_NET_SEND] = t->cq[WEFT_NET_RECEIVE] = NULL;
+    return open_queues(t, FI_WAIT_NONE);
 }
 
-static weft_status open_endpoint(struct weft_transport *t, bool *descriptors)
+static weft_status open_endpoint(struct weft_transport *t)
 {
     struct fi_av_attr av = {.count = (size_t)t->open.processes};
     const char *what = "fabric";
@@ -50,10 +55,11 @@ static weft_status open_endpoint(struct weft_transport *t, bool *descriptors)
         what = "domain", error = fi_domain(t->fabric, t->info, &t->domain, t);
     if (error == 0)
         what = "address vector", error = fi_av_open(t->domain, &av, &t->av, t);
-    if (error != 0)
-        return weft_ofi_failed(t, what, error);
-    WEFT_TRY(open_queues(t, descriptors));
-    what = "endpoint", error = fi_endpoint(t->domain, t->info, &t->ep, t);
+    if (error == 0)
+        what = "completion queues",
+        error = open_queues(t, t->open.polls ? FI_WAIT_NONE : FI_WAIT_FD);
+    if (error == 0)
+        what = "endpoint", error = fi_endpoint(t->domain, t->info, &t->ep, t);
     if (error == 0 && (error = fi_ep_bind(t->ep, &t->av->fid, 0)) != 0)
         t->ep = NULL; /* ofi_rxm crashes where it closes one without: it is left */
     if (error == 0)
@@ -66,22 +72,15 @@ static weft_status open_endpoint(struct weft_transport *t, bool *descriptors)
     return error == 0 ? WEFT_OK : weft_ofi_failed(t, what, error);
 }
 
-/* What this process says of itself. */
-static weft_status make_hello(struct weft_transport *t, struct weft_ofi_hello *hello)
+static weft_status take_address(struct weft_transport *t)
 {
-    size_t bytes = sizeof(hello->name);
-
-    *hello = (struct weft_ofi_hello){.packet = t->packet,
-                                     .data_bits = t->can.data_bits,
-                                     .writes = t->open.config->ofi_writes != 0,
-                                     .name_format = t->info->addr_format};
-    snprintf(hello->provider, sizeof(hello->provider), "%s", t->info->fabric_attr->prov_name);
-    const int error = fi_getname(&t->ep->fid, hello->name, &bytes);
-    if (error != 0 || bytes > sizeof(hello->name))
-        return weft_err(WEFT_ERR_NETWORK, "ofi: an address of %zu bytes, of %zu at most: %s", bytes,
-                        sizeof(hello->name), weft_ofi_error(error));
-    hello->name_bytes = (uint32_t)bytes;
-    return WEFT_OK;
+    t->name_bytes = sizeof(t->address.name);
+    t->address.packet = t->packet;
+    const int error = fi_getname(&t->ep->fid, t->address.name, &t->name_bytes);
+    return error == 0 && t->name_bytes <= sizeof(t->address.name)
+               ? WEFT_OK
+               : weft_err(WEFT_ERR_NETWORK, "ofi: an address of %zu bytes, of %zu at most: %s",
+                          t->name_bytes, sizeof(t->address.name), weft_ofi_error(error));
 }
 
 /* The memory of packets, and the receives posted. */
@@ -125,7 +124,6 @@ static bool leave_behind(const struct weft_transport *t)
 
 void weft_ofi_close(struct weft_transport *t)
 {
-    weft_ofi_watch_close(t);
     if (leave_behind(t))
         return;
     take_the_rest(t);
@@ -157,13 +155,11 @@ static void say_choice(const struct weft_transport *t)
     weft_say(WEFT_SAY_INFO, "ofi: provider %s, domain %s, fabric %s: %s, %s",
              t->info->fabric_attr->prov_name, t->info->domain_attr->name,
              t->info->fabric_attr->name, writes,
-             t->watch != NULL ? "sleeps on its queues" : "polled");
+             t->fd[WEFT_NET_RECEIVE] >= 0 ? "sleeps on its queues" : "polled");
 }
 
 static weft_status open_ofi(struct weft_transport **t, const struct weft_net_open *open)
 {
-    bool descriptors = !open->polls;
-
     if (weft_model != NULL)
         return weft_err(WEFT_ERR_CONFIG,
                         "network ofi: random mode has no libfabric, which has threads and sockets");
@@ -182,13 +178,11 @@ static weft_status open_ofi(struct weft_transport **t, const struct weft_net_ope
                         ? WEFT_OFI_LONG
                         : WEFT_OFI_PACKET;
     if (status == WEFT_OK)
-        status = open_endpoint(n, &descriptors);
+        status = open_endpoint(n);
     if (status == WEFT_OK)
-        status = make_hello(n, &n->hello);
+        status = take_address(n);
     if (status == WEFT_OK)
         status = open_ops(n);
-    if (status == WEFT_OK && descriptors)
-        status = weft_ofi_watch_open(n);
     if (status != WEFT_OK) {
         weft_ofi_close(n);
         return status;
@@ -196,6 +190,12 @@ static weft_status open_ofi(struct weft_transport **t, const struct weft_net_ope
     say_choice(n);
     *t = n;
     return WEFT_OK;
+}
+
+/* Addresses are texts, which differ in length: they hold a process's number, for one. */
+static bool is_text(const struct weft_transport *t)
+{
+    return t->info->addr_format == FI_ADDR_STR;
 }
 
 /*
@@ -210,9 +210,11 @@ static void weft_ofi_caps(struct weft_transport *t, struct weft_transport_caps *
     *caps = (struct weft_transport_caps){
         .net = {.closes_together = true,
                 .same_host_only = strcmp(t->info->fabric_attr->prov_name, "shm") == 0,
-                .address_bytes = sizeof(struct weft_ofi_hello)},
-        .address = &t->hello,
-        .bell = {&t->bells[WEFT_NET_SEND], t->watch != NULL ? &t->bells[WEFT_NET_RECEIVE] : NULL},
+                .address_bytes = sizeof(t->address)},
+        .address = &t->address,
+        .chosen_by = "WEFT_OFI_PROVIDER, WEFT_OFI_DOMAIN, WEFT_OFI_WRITES, WEFT_INTERFACE",
+        .bell = {&t->bells[WEFT_NET_SEND],
+                 t->fd[WEFT_NET_RECEIVE] >= 0 ? &t->bells[WEFT_NET_RECEIVE] : NULL},
         .packet = t->packet,
         .depth = 2,
         .writes = t->can.data_bits != 0,
@@ -222,34 +224,28 @@ static void weft_ofi_caps(struct weft_transport *t, struct weft_transport_caps *
         .write_most = t->info->ep_attr->max_msg_size,
         .immediate = t->can.data_bits - WEFT_OFI_PROCESS_BITS,
     };
+    snprintf(caps->alike, sizeof(caps->alike), "%.32s, %u bits beside a write, addresses %u:%zu",
+             t->info->fabric_attr->prov_name, t->can.data_bits, t->info->addr_format,
+             is_text(t) ? 0 : t->name_bytes);
     snprintf(caps->net.about, sizeof(caps->net.about), "libfabric provider %s on %s",
              t->info->fabric_attr->prov_name, t->info->domain_attr->name);
 }
 
 static weft_status weft_ofi_connect(struct weft_transport *t, int process, const void *address)
 {
-    const struct weft_ofi_hello *mine = &t->hello;
-    struct weft_ofi_hello hello;
-    const char *reason;
+    struct weft_ofi_address theirs;
 
-    memcpy(&hello, address, sizeof(hello));
-    t->peers[process].packet = hello.packet;
-    if (hello.writes != mine->writes)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "WEFT_OFI_WRITES must be the same everywhere: %s in process %d, %s here",
-                        hello.writes != 0 ? "on" : "off", process,
-                        mine->writes != 0 ? "on" : "off");
-    if (!weft_ofi_hello_fits(mine, &hello, t->info->addr_format == FI_ADDR_STR, &reason))
-        return weft_err(WEFT_ERR_CONFIG,
-                        "ofi: process %d and this one differ in %s: provider %.*s with addresses "
-                        "of %u bytes there, %s with %u here (WEFT_OFI_PROVIDER, WEFT_OFI_DOMAIN, "
-                        "WEFT_INTERFACE)",
-                        process, reason, (int)sizeof(hello.provider) - 1, hello.provider,
-                        hello.name_bytes, mine->provider, mine->name_bytes);
-    if (fi_av_insert(t->av, hello.name, 1, &t->peers[process].address, 0, NULL) != 1)
-        return weft_err(WEFT_ERR_NETWORK, "ofi: %s does not take the address of process %d",
-                        mine->provider, process);
-    return WEFT_OK;
+    memcpy(&theirs, address, sizeof(theirs));
+    if (theirs.packet < WEFT_OFI_PACKET ||
+        (is_text(t) && memchr(theirs.name, 0, sizeof(theirs.name)) == NULL))
+        return weft_err(WEFT_ERR_PROTOCOL,
+                        "ofi: process %d takes packets of %u bytes, or its address has no end",
+                        process, theirs.packet);
+    t->peers[process].packet = theirs.packet;
+    return fi_av_insert(t->av, theirs.name, 1, &t->peers[process].address, 0, NULL) == 1
+               ? WEFT_OK
+               : weft_err(WEFT_ERR_NETWORK, "ofi: %s does not take the address of process %d",
+                          t->info->fabric_attr->prov_name, process);
 }
 
 const struct weft_transport_ops weft_transport_ofi = {
@@ -265,4 +261,5 @@ const struct weft_transport_ops weft_transport_ofi = {
     .write = weft_ofi_write,
     .poll = weft_ofi_poll,
     .release = weft_ofi_release,
+    .sleep = weft_ofi_sleep,
 };

@@ -67,6 +67,7 @@ struct weft_peer {
         unsigned char *at; /* NULL: none */
         size_t room, used;
         uint32_t entries;
+        bool sealed; /* it is whole, and the transport had no room for it */
     } open;
     uint32_t number;      /* of the next packet */
     uint32_t acked;       /* so many of them have been delivered */
@@ -183,8 +184,8 @@ static inline void weft_peer_ask(struct weft_peer *peer)
 
 /* What the transport says of sending, and what can be sent now. */
 weft_status weft_peer_drive(struct weft_net *net, bool *did);
-/* A packet goes at once, with all that every head says; empty if none is being built. *went: there
- * was room. */
+/* A packet is sent at once, with all that every head says; empty if none is being built. *went: it
+ * was made. */
 weft_status weft_peer_send_head(struct weft_net *net, int process, bool *went);
 weft_status weft_peer_progress_send(struct weft_net *net, bool *did);
 

@@ -102,16 +102,26 @@ void weft_net_caps(const struct weft_net *net, struct weft_net_caps *caps)
 
 void weft_net_address(const struct weft_net *net, void *address)
 {
-    memcpy(address, &net->token, WEFT_PEER_ADDRESS);
-    memcpy((unsigned char *)address + WEFT_PEER_ADDRESS, net->caps.address,
-           net->caps.net.address_bytes);
+    unsigned char *at = address;
+
+    memcpy(at, &net->token, sizeof(net->token));
+    memcpy(at + sizeof(net->token), net->caps.alike, WEFT_PEER_ALIKE);
+    memcpy(at + WEFT_PEER_ADDRESS, net->caps.address, net->caps.net.address_bytes);
 }
 
 weft_status weft_net_connect(struct weft_net *net, int process, const void *address)
 {
-    memcpy(&net->peers[process].token, address, WEFT_PEER_ADDRESS);
-    return net->ops->connect(net->transport, process,
-                             (const unsigned char *)address + WEFT_PEER_ADDRESS);
+    const unsigned char *at = address;
+    char alike[WEFT_PEER_ALIKE];
+
+    memcpy(&net->peers[process].token, at, sizeof(net->token));
+    memcpy(alike, at + sizeof(net->token), WEFT_PEER_ALIKE);
+    if (memcmp(alike, net->caps.alike, WEFT_PEER_ALIKE) != 0)
+        return weft_err(WEFT_ERR_CONFIG,
+                        "%s must be alike everywhere: process %d has %.*s, this one %s (%s)",
+                        net->ops->name, process, WEFT_PEER_ALIKE - 1, alike, net->caps.alike,
+                        net->caps.chosen_by != NULL ? net->caps.chosen_by : "another build");
+    return net->ops->connect(net->transport, process, at + WEFT_PEER_ADDRESS);
 }
 
 /* ---- regions ------------------------------------------------------------------------------- */
@@ -232,6 +242,11 @@ weft_status weft_net_progress(struct weft_net *net, enum weft_net_side side, boo
 {
     return side == WEFT_NET_SEND ? weft_peer_progress_send(net, did)
                                  : weft_peer_progress_receive(net, did);
+}
+
+bool weft_net_sleep(struct weft_net *net, uint64_t ns)
+{
+    return net->ops->sleep != NULL && net->ops->sleep(net->transport, ns);
 }
 
 struct weft_bell *weft_net_bell(const struct weft_net *net, enum weft_net_side side)

@@ -67,10 +67,9 @@ static bool begin(struct weft_net *net, int process)
     return peer->open.at != NULL;
 }
 
-/* The packet that is being built goes; one without entries only says what its head does. */
-static weft_status commit(struct weft_net *net, int process)
+/* The packet that is being built is whole; one without entries only says what its head does. */
+static void seal(struct weft_net *net, struct weft_peer *peer)
 {
-    struct weft_peer *peer = &net->peers[process];
     struct weft_packet head = {.token = peer->token,
                                .process = (uint16_t)net->open.process,
                                .kind = peer->open.entries > 0 ? WEFT_PACKET_PUTS : WEFT_PACKET_ACK,
@@ -92,8 +91,22 @@ static weft_status commit(struct weft_net *net, int process)
     net->on_way++;
     net->packets += peer->open.entries > 0;
     weft_peer_store(net, peer->open.at, &head, sizeof(head));
+    peer->open.sealed = true;
+}
+
+/* It goes, or stays until the transport has room. */
+static weft_status commit(struct weft_net *net, int process)
+{
+    struct weft_peer *peer = &net->peers[process];
+
+    if (!peer->open.sealed)
+        seal(net, peer);
+    const weft_status status = net->ops->commit(net->transport, process, peer->open.used);
+    if (status == WEFT_NET_FULL)
+        return WEFT_OK;
     peer->open.at = NULL;
-    return net->ops->commit(net->transport, process, peer->open.used);
+    peer->open.sealed = false;
+    return status;
 }
 
 /* ---- from puts to packets -------------------------------------------------------------------- */
@@ -148,7 +161,11 @@ static weft_status pump(struct weft_net *net, int process, bool *did)
     struct weft_peer *peer = &net->peers[process];
     weft_status status = WEFT_OK;
 
-    while (peer->puts.packed != peer->puts.accepted && status == WEFT_OK) {
+    if (peer->lost_at != 0)
+        return WEFT_OK; /* what was put there stays where it is, until the job ends */
+    if (peer->open.sealed)
+        status = commit(net, process);
+    while (peer->puts.packed != peer->puts.accepted && status == WEFT_OK && !peer->open.sealed) {
         bool full = false;
         if (weft_peer_is_full(net, peer)) {
             weft_peer_ask(peer);
@@ -170,8 +187,8 @@ static weft_status pump(struct weft_net *net, int process, bool *did)
         if (full)
             status = commit(net, process);
     }
-    if (status == WEFT_OK && peer->open.at != NULL && peer->open.entries > 0 &&
-        peer->on_way < net->caps.depth) {
+    if (status == WEFT_OK && peer->open.at != NULL && !peer->open.sealed &&
+        peer->open.entries > 0 && peer->on_way < net->caps.depth) {
         *did = true;
         status = commit(net, process);
     }
@@ -237,8 +254,18 @@ weft_status weft_net_put(struct weft_net *net, const struct weft_net_put *put)
 
 weft_status weft_peer_send_head(struct weft_net *net, int process, bool *went)
 {
-    *went = net->peers[process].open.at != NULL || begin(net, process);
-    return *went ? commit(net, process) : WEFT_OK;
+    struct weft_peer *peer = &net->peers[process];
+    weft_status status = WEFT_OK;
+
+    *went = false;
+    if (peer->lost_at != 0)
+        return WEFT_OK;
+    if (peer->open.sealed)
+        status = commit(net, process);
+    if (status != WEFT_OK || peer->open.sealed || (peer->open.at == NULL && !begin(net, process)))
+        return status;
+    *went = true;
+    return commit(net, process);
 }
 
 weft_status weft_net_flush(struct weft_net *net, int process)

@@ -120,7 +120,7 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     }
     if (peer->open.at != NULL && peer->open.entries > 0) /* what is before it goes before it */
         status = weft_peer_send_head(net, process, &(bool){false});
-    if (status == WEFT_OK && weft_peer_is_full(net, peer))
+    if (status == WEFT_OK && (peer->open.sealed || weft_peer_is_full(net, peer)))
         status = WEFT_NET_FULL;
     if (status == WEFT_OK) {
         weft_tell_u32(&peer->made, peer->number + 1); /* before anybody acknowledges it */

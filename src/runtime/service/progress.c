@@ -14,6 +14,7 @@
 
 enum {
     SLEEP_NS = 20000000,
+    NET_SLEEP_NS = 5000000, /* in the network, where nobody can ring */
     POLL_NS = 50000,        /* where nothing rings; */
     POLL_DOUBLES = 6,       /* after 2^6 polls in vain twice that, and so on, */
     POLL_MOST = 4,          /* 2^4 times that at most: 0.8 ms */
@@ -256,7 +257,8 @@ static void serve(struct weft_job *job, enum weft_net_side side)
             continue;
         }
         const uint32_t ticket = weft_bell_prepare(bell);
-        if (locked_round(job, side, true) || over(job))
+        if (locked_round(job, side, true) || over(job) ||
+            (receives && weft_net_sleep(job->proxy.net, NET_SLEEP_NS)))
             weft_bell_cancel(bell);
         else
             weft_bell_sleep(bell, ticket,

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-enum { MOST = 512, PROCESSES = 3, EVENTS = 64 };
+enum { MOST = 512, PROCESSES = 3, EVENTS = 64, SENDS = 8, WRITES = 2 };
 
 /* ---- the provider ---------------------------------------------------------------------------- */
 
@@ -148,8 +148,9 @@ static struct weft_transport *make(void)
         t->peers[p].address = (fi_addr_t)p;
         t->peers[p].packet = p == 0 ? WEFT_OFI_PACKET : WEFT_OFI_LONG; /* one is not a GPU's */
     }
-    assert_int_equal(weft_ofi_pool_open(t, WEFT_OFI_SEND, 8, &t->free[WEFT_OFI_SEND]), WEFT_OK);
-    assert_int_equal(weft_ofi_pool_open(t, WEFT_OFI_WRITE, 2, &t->free[WEFT_OFI_WRITE]), WEFT_OK);
+    assert_int_equal(weft_ofi_pool_open(t, WEFT_OFI_SEND, SENDS, &t->free[WEFT_OFI_SEND]), WEFT_OK);
+    assert_int_equal(weft_ofi_pool_open(t, WEFT_OFI_WRITE, WRITES, &t->free[WEFT_OFI_WRITE]),
+                     WEFT_OK);
     assert_int_equal(weft_ofi_post(t), WEFT_OK);
     return t;
 }

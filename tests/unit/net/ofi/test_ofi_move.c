@@ -25,29 +25,32 @@ static void test_sent(void **state)
     destroy(t);
 }
 
-/* Packets that find no room go later, in their order, and none of that process before them. */
+/* A packet that finds no room stays as it is, and goes when its owner says so again. */
 static void test_no_room(void **state)
 {
     struct weft_transport *t = make();
-    size_t room;
 
     (void)state;
-    answer = -FI_EAGAIN;
-    packet(t, 1, 0, 72);
-    packet(t, 2, 10, 40);
-    answer = 0;
-    for (int i = 1; i < 7; i++)
-        packet(t, 1, i, i % 2 == 0 ? 40 : 72);
-    assert_int_equal(gone_count, 0);
-    assert_null(weft_ofi_begin(t, 1, &room)); /* no memory is left */
-    assert_int_equal(take(t, WEFT_NET_SEND), 4);
-    assert_int_equal(gone_count, 8);
-    for (int i = 0; i < 7; i++)
-        assert_int_equal(gone[i].first, i);
-    assert_int_equal(gone[7].first, 10);
-    complete();
-    assert_int_equal(take(t, WEFT_NET_SEND), 4);
-    assert_int_equal(t->outstanding + t->queued, 0);
+    for (size_t bytes = 40; bytes <= 72; bytes += 32) { /* taken at once, or not */
+        size_t room;
+        unsigned char *at = weft_ofi_begin(t, 1, &room);
+        at[0] = 5;
+        answer = -FI_EAGAIN;
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(weft_ofi_commit(t, 1, bytes), WEFT_NET_FULL);
+        assert_int_equal(gone_count, 0);
+        assert_ptr_equal(weft_ofi_begin(t, 1, &room), at);
+        assert_true(t->stuck);
+        assert_int_equal(take(t, WEFT_NET_SEND), 0); /* which drives the provider */
+        assert_false(t->stuck);
+        answer = 0;
+        assert_int_equal(weft_ofi_commit(t, 1, bytes), WEFT_OK);
+        assert_int_equal(gone_count, 1);
+        assert_int_equal(gone[0].first, 5);
+        complete();
+        assert_int_equal(take(t, WEFT_NET_SEND), 1);
+        assert_int_equal(t->outstanding, 0);
+    }
     destroy(t);
 }
 
@@ -87,30 +90,27 @@ static void test_writes(void **state)
     destroy(t);
 }
 
-/* Once, with libfabric's reason; what goes there then is dropped, and its memory free. */
-static void loses(struct weft_transport *t, int count)
+static int idle(const struct weft_ofi_op *op)
 {
-    const struct weft_transport_write write = {.process = 1, .source = &write, .bytes = 8};
-    int lost = 0, sent = 0;
+    int count = 0;
 
-    assert_int_equal(take(t, WEFT_NET_SEND), count);
-    for (int i = 0; i < count; i++) {
-        assert_int_equal(events[i].process, 1);
-        lost += events[i].kind == WEFT_EVENT_LOST;
-        sent += events[i].kind == WEFT_EVENT_SENT;
-        if (events[i].kind == WEFT_EVENT_LOST)
-            assert_string_equal(events[i].text, weft_ofi_error(FI_ECONNRESET));
-    }
-    assert_int_equal(lost, 1);
-    assert_int_equal(sent, count - 1);
+    for (; op != NULL; op = op->next)
+        count++;
+    return count;
+}
+
+/* With libfabric's reason; the memory of what was on its way is free. */
+static void loses(struct weft_transport *t)
+{
+    assert_int_equal(take(t, WEFT_NET_SEND), 1);
+    assert_int_equal(events[0].process, 1);
+    assert_int_equal(events[0].kind, WEFT_EVENT_LOST);
+    assert_string_equal(events[0].text, weft_ofi_error(FI_ECONNRESET));
+    assert_int_equal(take(t, WEFT_NET_SEND), 0);
+    assert_int_equal(t->outstanding, 0);
+    assert_int_equal(idle(t->free[WEFT_OFI_SEND]), SENDS);
+    assert_int_equal(idle(t->free[WEFT_OFI_WRITE]), WRITES);
     gone_count = 0;
-    for (int i = 0; i < 20; i++) {
-        packet(t, 1, i, 72);
-        assert_int_equal(take(t, WEFT_NET_SEND), 1);
-        assert_int_equal(events[0].kind, WEFT_EVENT_SENT);
-    }
-    assert_int_equal(weft_ofi_write(t, &write), WEFT_NET_FULL);
-    assert_int_equal(gone_count, 0);
     packet(t, 2, 0, 72); /* others are reached */
     assert_int_equal(gone_count, 1);
     destroy(t);
@@ -132,7 +132,7 @@ static void test_lost(void **state)
             answer = 0;
             breaks = later != 0;
             broken = (struct fi_cq_err_entry){.op_context = gone[0].context, .err = FI_ECONNRESET};
-            loses(t, written != 0 ? 1 : 2);
+            loses(t);
         }
     struct weft_transport *t = make();
     packet(t, 1, 0, 72);
@@ -224,6 +224,17 @@ static void test_failed_receives(void **state)
     destroy(t);
 }
 
+/* As much as 4 bytes take. */
+static void test_data(void **state)
+{
+    const uint64_t data = weft_ofi_data(65535, 0xabcdef012345);
+
+    (void)state;
+    assert_int_equal(weft_ofi_data_process(data), 65535);
+    assert_int_equal(weft_ofi_data_immediate(data), 0xabcdef012345);
+    assert_int_equal(weft_ofi_data(65535, 0xffff), UINT32_MAX);
+}
+
 /* ---- closing --------------------------------------------------------------------------------- */
 
 static bool stopped;
@@ -281,6 +292,7 @@ int main(void)
         cmocka_unit_test(test_received),
         cmocka_unit_test(test_held),
         cmocka_unit_test(test_failed_receives),
+        cmocka_unit_test(test_data),
         cmocka_unit_test(test_close),
     };
 
