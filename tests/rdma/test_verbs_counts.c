@@ -60,7 +60,6 @@ static void count(const char *what, size_t bytes, uint32_t notice, bool one_by_o
     CHECK_LESS(DELTA(0, requests) * 4, PUTS);
     CHECK_LESS(DELTA(0, completions) * 4, PUTS);
     CHECK_LESS(DELTA(1, requests) * 8, PUTS);
-    CHECK_LESS(DELTA(1, refills) * 64, PUTS);
 }
 
 /* One that is long is a request of its own, with its notice, and is not copied. */

@@ -44,7 +44,7 @@ struct weft_mpi_peer {
 
 struct weft_transport {
     struct weft_net_open open;
-    const struct weft_mpi_ops *ops; /* NULL: a process alone needs no MPI */
+    const struct weft_mpi_ops *ops;
     struct weft_mpi_handle comm;
     bool single;                     /* one thread makes all calls */
     struct weft_mpi_address address; /* this process's */

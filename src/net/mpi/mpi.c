@@ -46,8 +46,6 @@ static weft_status open_library(struct weft_transport *t)
 
 static weft_status open_stand_in(struct weft_transport *t)
 {
-    if (&weft_mpi_stand_in == NULL && t->open.processes == 1)
-        return WEFT_OK;
     if (&weft_mpi_stand_in == NULL)
         return weft_err(WEFT_ERR_CONFIG,
                         "network mpi: no MPI tells processes apart that are threads of one");
@@ -124,7 +122,7 @@ static weft_status mpi_connect(struct weft_transport *t, int process, const void
         weft_mpi_stand_in.connect(&t->comm, process, theirs.end);
     t->peers[process].rank = (int)theirs.rank;
     t->process_of[theirs.rank] = process;
-    if (++t->connected == t->open.processes && t->ops != NULL)
+    if (++t->connected == t->open.processes)
         for (uint32_t i = 0; i < WEFT_MPI_BUFFERS; i++)
             weft_mpi_post(t, i);
     return t->in.status;
@@ -187,7 +185,7 @@ static void close_mpi(struct weft_transport *t)
     weft_net_unpin(&t->open, t->in.buffers);
     if (t->address.end != 0) {
         t->ops->release(&t->comm);
-    } else if (t->ops != NULL && t->connected == t->open.processes && !part(t)) {
+    } else if (t->connected == t->open.processes && !part(t)) {
         weft_mpi_abandon(); /* but the program may still call MPI: what it reads and writes stays */
         return;
     }

@@ -96,24 +96,16 @@ static const char *try_device(struct weft_verbs_device *device, struct ibv_devic
 /* The part of "a,b:2,c" that is this process's: name without port, and port or 0. */
 static bool parse_wanted(const char *wanted, int process, char name[64], int *port)
 {
-    int count = 1, number;
+    int count = 1, number, end = 0;
 
     for (const char *c = wanted; *c != 0; c++)
         count += *c == ',';
     for (number = process % count; number > 0; number--)
         wanted = strchr(wanted, ',') + 1;
-    const size_t length = strcspn(wanted, ",:");
     *port = 0;
-    if (length == 0 || length >= 64)
-        return false;
-    memcpy(name, wanted, length);
-    name[length] = 0;
-    if (wanted[length] != ':')
-        return true;
-    char *end;
-    const long value = strtol(wanted + length + 1, &end, 10);
-    *port = (int)value;
-    return value >= 1 && value <= 255 && (*end == 0 || *end == ',') && end != wanted + length + 1;
+    const int found = sscanf(wanted, "%63[^,:]%n:%4d%n", name, &end, port, &end);
+    return found >= 1 && (wanted[end] == 0 || wanted[end] == ',') &&
+           (found == 1 || (*port >= 1 && *port <= 255));
 }
 
 weft_status weft_verbs_device_open(struct weft_verbs_device *device, const char *wanted,
@@ -179,23 +171,20 @@ bool weft_verbs_here(char *text, size_t bytes)
     struct ibv_device **list = ibv_get_device_list(&count);
 
     snprintf(text, bytes, "this machine has no RDMA device\n");
-    for (int i = 0; list != NULL && i < count && at < bytes; i++) {
+    for (int i = 0; list != NULL && i < count && at < bytes; i++, at += strlen(text + at)) {
         struct weft_verbs_device device;
         const char *reason = try_device(&device, list[i], 0);
-        int n;
         if (reason != NULL) {
-            n = snprintf(text + at, bytes - at, "%s: %s\n", ibv_get_device_name(list[i]), reason);
-        } else {
-            n = snprintf(
-                text + at, bytes - at, "%s active, %s, RC%s%s\n", device.name,
-                device.ethernet ? "Ethernet" : "InfiniBand",
-                device.software ? ", software" : " (which has run on soft-RoCE, not on hardware)",
-                weft_verbs_dc_missing(&device) == NULL ? ", DC (which has never run on hardware)"
-                                                       : "");
-            weft_verbs_device_close(&device);
-            active = true;
+            snprintf(text + at, bytes - at, "%s: %s\n", ibv_get_device_name(list[i]), reason);
+            continue;
         }
-        at += n < 0 ? 0 : (size_t)n;
+        snprintf(text + at, bytes - at, "%s active, %s, RC%s%s\n", device.name,
+                 device.ethernet ? "Ethernet" : "InfiniBand",
+                 device.software ? ", software" : " (which has run on soft-RoCE, not on hardware)",
+                 weft_verbs_dc_missing(&device) == NULL ? ", DC (which has never run on hardware)"
+                                                        : "");
+        weft_verbs_device_close(&device);
+        active = true;
     }
     if (list != NULL)
         ibv_free_device_list(list);

@@ -38,23 +38,4 @@ bool weft_verbs_here(char *text, size_t bytes);
 void weft_verbs_route(const struct weft_verbs_device *device,
                       const struct weft_verbs_address *address, struct ibv_ah_attr *attr);
 
-/* After how long (4.096 us * 2^this) a packet is sent again, so that all repetitions together last
- * WEFT_SILENCE_S; or WEFT_VERBS_TIMEOUT, if it is set. */
-int weft_verbs_timeout(const struct weft_config *config);
-
-/* ---- rc.c: queue pairs of reliable connections. Both return 0, or an errno. ---- */
-
-/* A new one goes into the state INIT. access: of the other end, IBV_ACCESS_... */
-int weft_verbs_rc_start(const struct weft_verbs_device *device, struct ibv_qp *qp, int access);
-
-struct weft_verbs_ends {
-    uint32_t psn; /* its first packet's number */
-    uint32_t remote_qpn, remote_psn;
-};
-/* Then it is joined to its other end, at that address: ready to receive and to send. timeout:
- * weft_verbs_timeout. */
-int weft_verbs_rc_connect(const struct weft_verbs_device *device, struct ibv_qp *qp,
-                          const struct weft_verbs_address *to, struct weft_verbs_ends ends,
-                          int timeout);
-
 #endif

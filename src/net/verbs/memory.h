@@ -48,8 +48,6 @@ static inline uint64_t weft_verbs_place_base(uint64_t place)
     return generation << 48 | start;
 }
 
-/* Registered, page-aligned, zeroed memory; NULL, after an error line, if there is none. */
-struct ibv_mr *weft_verbs_alloc(struct ibv_pd *pd, size_t bytes, int access, void **memory);
-void weft_verbs_release(struct ibv_mr *mr, void *memory);
+uint64_t weft_verbs_locked_limit(void);
 
 #endif

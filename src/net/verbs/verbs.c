@@ -6,28 +6,23 @@
 #include "net/verbs/dc/dc.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 enum {
-    DATAGRAM_COMPLETIONS = 192, /* receives and sends of connect.c */
-    SEND_COMPLETIONS = 8192,    /* for some hundred queues at once */
-    REFILL_PART = 8,            /* receives are posted an eighth of the queue at a time */
-    DEPTH = 8,                  /* packets on their way beyond which puts gather */
-    WRITE_FROM = 4096           /* bytes: copying less is quicker than a message of its own */
+    DEPTH = 8,        /* packets on their way beyond which puts gather */
+    WRITE_FROM = 4096 /* bytes: copying less is quicker than a message of its own */
 };
 
 static weft_status make_address(struct weft_transport *t)
 {
     struct weft_verbs_address *a = &t->address;
 
-    *a = (struct weft_verbs_address){.magic = WEFT_VERBS_MAGIC,
-                                     .lid = t->device.port_attr.lid,
-                                     .transport = WEFT_VERBS_RC,
-                                     .mtu = (uint8_t)t->device.port_attr.active_mtu,
-                                     .ethernet = t->device.ethernet};
+    a->lid = t->device.port_attr.lid;
+    a->mtu = (uint8_t)t->device.port_attr.active_mtu;
     memcpy(a->gid, t->device.gid.raw, sizeof(a->gid));
     if (getrandom(&a->token, sizeof(a->token), 0) != (ssize_t)sizeof(a->token))
         return weft_err(WEFT_ERR_SYSTEM, "verbs: getrandom: %s", strerror(errno));
@@ -44,24 +39,36 @@ static struct ibv_cq *make_cq(struct weft_transport *t, uint32_t entries, const 
     return cq;
 }
 
-/* The sizes of everything, from the configuration and from what the device can do. */
+/* As the configuration and the device have it. */
 static void plan_sizes(struct weft_transport *t)
 {
     const struct weft_config *config = t->open.config;
     const struct ibv_device_attr *attr = &t->device.attr;
-    const int cqes = attr->max_cqe;
+    const int cqes = attr->max_cqe - WEFT_VERBS_DATAGRAMS;
 
-    t->start = (uint32_t)config->counter_start;
-    t->receives = (uint32_t)weft_verbs_at_most(
-        (int)config->verbs_receives,
-        weft_verbs_at_most(attr->max_srq_wr, cqes - DATAGRAM_COMPLETIONS));
-    t->refill = t->receives / REFILL_PART;
-    /* Room for a queue that breaks, and as much besides (send.c: find_queue). */
-    t->send_cq_most = 2 * (uint32_t)config->verbs_sends;
-    if (t->send_cq_most < SEND_COMPLETIONS)
-        t->send_cq_most = SEND_COMPLETIONS;
-    t->send_cq_most = (uint32_t)weft_verbs_at_most((int)t->send_cq_most, cqes);
-    t->sends = (uint32_t)weft_verbs_at_most((int)config->verbs_sends, (int)t->send_cq_most / 2);
+    t->receives = (uint32_t)weft_verbs_at_most((int)config->verbs_receives,
+                                               weft_verbs_at_most(attr->max_srq_wr, cqes));
+    t->sends = (uint32_t)weft_verbs_at_most((int)config->verbs_sends, WEFT_VERBS_OPS);
+}
+
+/* The memory of packets. */
+static weft_status open_memory(struct weft_transport *t)
+{
+    const size_t buffers = t->receives + 1, bytes = (buffers + WEFT_VERBS_OPS) * WEFT_VERBS_LONGEST;
+
+    t->memory = aligned_alloc((size_t)sysconf(_SC_PAGESIZE), bytes);
+    if (t->memory != NULL)
+        t->mr = ibv_reg_mr(t->pd, memset(t->memory, 0, bytes), bytes, IBV_ACCESS_LOCAL_WRITE);
+    if (t->mr == NULL)
+        return weft_err(WEFT_ERR_MEMORY,
+                        "verbs: no %zu bytes of memory for buffers: %s (RLIMIT_MEMLOCK is %llu)",
+                        bytes, strerror(errno), (unsigned long long)weft_verbs_locked_limit());
+    weft_net_pin(&t->open, "verbs", t->memory, bytes);
+    for (size_t i = 0; i < WEFT_VERBS_OPS; i++) {
+        t->ops[i].slot = weft_verbs_buffer(t, buffers + i);
+        weft_verbs_idle(t, &t->ops[i]);
+    }
+    return WEFT_OK;
 }
 
 static weft_status open_queues(struct weft_transport *t)
@@ -70,17 +77,11 @@ static weft_status open_queues(struct weft_transport *t)
     if (t->pd == NULL)
         return weft_err(WEFT_ERR_NETWORK, "verbs: %s gives no protection domain: %s",
                         t->device.name, strerror(errno));
-    t->send_cq = make_cq(t, t->send_cq_most, "requests");
-    t->receive_cq = make_cq(t, t->receives + DATAGRAM_COMPLETIONS, "receives");
+    t->send_cq = make_cq(t, WEFT_VERBS_OPS, "requests");
+    t->receive_cq = make_cq(t, t->receives + WEFT_VERBS_DATAGRAMS, "receives");
     if (t->send_cq == NULL || t->receive_cq == NULL)
         return WEFT_ERR_NETWORK;
-    t->slots.mr = weft_verbs_alloc(t->pd, WEFT_VERBS_SLOTS * WEFT_VERBS_LONGEST,
-                                   IBV_ACCESS_LOCAL_WRITE, &t->slots.memory);
-    if (t->slots.mr == NULL)
-        return WEFT_ERR_MEMORY;
-    for (; t->slots.left < WEFT_VERBS_SLOTS; t->slots.left++)
-        t->slots.free[t->slots.left] =
-            (unsigned char *)t->slots.memory + (size_t)t->slots.left * WEFT_VERBS_LONGEST;
+    WEFT_TRY(open_memory(t));
     return weft_verbs_receive_open(t);
 }
 
@@ -93,15 +94,11 @@ static weft_status open_connections(struct weft_transport *t)
     if (transport == WEFT_VERBS_TRANSPORT_DC && missing != NULL)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_VERBS_TRANSPORT=dc: %s has none: %s", t->device.name,
                         missing);
-    if (transport == WEFT_VERBS_TRANSPORT_DC) {
-        t->address.transport = WEFT_VERBS_DC;
+    if (transport == WEFT_VERBS_TRANSPORT_DC)
         return weft_verbs_dc_open(t);
-    }
-    t->queues_count = (uint32_t)t->open.processes;
-    t->queues = calloc(t->queues_count, sizeof(struct weft_verbs_queue *));
-    return t->queues != NULL
-               ? WEFT_OK
-               : weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %u queues", t->queues_count);
+    t->by_qpn = calloc(WEFT_VERBS_QPN_MOST + 1, sizeof(*t->by_qpn));
+    return t->by_qpn != NULL ? WEFT_OK
+                             : weft_err(WEFT_ERR_MEMORY, "verbs: no memory for connections");
 }
 
 static weft_status open_steps(struct weft_transport *t)
@@ -115,21 +112,14 @@ static weft_status open_steps(struct weft_transport *t)
     weft_status status = weft_verbs_device_open(&t->device, config->verbs_device, t->open.process);
     if (status != WEFT_OK)
         return status;
-    fcntl(t->device.context->async_fd, F_SETFL,
-          fcntl(t->device.context->async_fd, F_GETFL) | O_NONBLOCK);
     t->dmabuf = config->verbs_dmabuf != 0 && weft_net_has_dmabuf(&t->open);
     plan_sizes(t);
     t->peers = calloc(processes, sizeof(*t->peers));
     if (t->peers == NULL)
         return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %zu peers", processes);
-    status = open_queues(t);
-    if (status == WEFT_OK)
-        status = make_address(t);
-    if (status == WEFT_OK)
-        status = weft_verbs_connect_open(t);
-    if (status != WEFT_OK)
-        return status;
-    t->counts.queue_pairs++;
+    WEFT_TRY(open_queues(t));
+    WEFT_TRY(make_address(t));
+    WEFT_TRY(weft_verbs_connect_open(t));
     t->inline_most = weft_verbs_rc_inline(t);
     status = open_connections(t);
     if (status == WEFT_OK)
@@ -147,23 +137,25 @@ static void verbs_close(struct weft_transport *t)
 
     if (c->requests + c->receives > 0)
         weft_say(WEFT_SAY_INFO,
-                 "verbs: %llu requests, %llu of them inline, %llu completions; %llu receives, "
-                 "refilled %llu times; %llu queue pairs",
-                 c->requests, c->inlined, c->completions, c->receives, c->refills, c->queue_pairs);
-    for (uint32_t i = 0; t->queues != NULL && i < t->queues_count; i++)
-        weft_verbs_queue_close(t->queues[i]);
+                 "verbs: %llu requests, %llu of them inline, %llu completions; %llu receives; "
+                 "%llu queue pairs",
+                 c->requests, c->inlined, c->completions, c->receives, c->queue_pairs);
     if (t->dc != NULL)
         t->dc_ops->close(t);
-    weft_verbs_connect_close(t);
-    for (int p = 0; t->peers != NULL && p < t->open.processes; p++)
+    WEFT_VERBS_CLOSE(ibv_destroy_qp, t->control.qp);
+    for (int p = 0; t->peers != NULL && p < t->open.processes; p++) {
+        WEFT_VERBS_CLOSE(ibv_destroy_qp, t->peers[p].own.qp);
         WEFT_VERBS_CLOSE(ibv_destroy_ah, t->peers[p].way);
-    weft_verbs_receive_close(t);
-    weft_verbs_release(t->slots.mr, t->slots.memory);
+    }
+    WEFT_VERBS_CLOSE(ibv_destroy_srq, t->srq);
+    weft_net_unpin(&t->open, t->memory);
+    WEFT_VERBS_CLOSE(ibv_dereg_mr, t->mr);
     WEFT_VERBS_CLOSE(ibv_destroy_cq, t->send_cq);
     WEFT_VERBS_CLOSE(ibv_destroy_cq, t->receive_cq);
     WEFT_VERBS_CLOSE(ibv_dealloc_pd, t->pd);
     weft_verbs_device_close(&t->device);
-    free(t->queues);
+    free(t->memory);
+    free(t->by_qpn);
     free(t->peers);
     free(t);
 }
@@ -188,6 +180,7 @@ static void verbs_caps(struct weft_transport *t, struct weft_transport_caps *cap
     *caps = (struct weft_transport_caps){
         .net = {.reads_device = t->dmabuf, .address_bytes = sizeof(struct weft_verbs_address)},
         .address = &t->address,
+        .chosen_by = "WEFT_VERBS_TRANSPORT, WEFT_VERBS_DEVICE",
         .packet = WEFT_VERBS_LONGEST,
         .depth = DEPTH,
         .ordered = true,
@@ -197,29 +190,19 @@ static void verbs_caps(struct weft_transport *t, struct weft_transport_caps *cap
         .write_most = t->device.port_attr.max_msg_sz,
         .immediate = 32,
     };
+    snprintf(caps->alike, sizeof(caps->alike), "%s over %s", t->dc != NULL ? "DC" : "RC",
+             t->device.ethernet ? "Ethernet" : "InfiniBand");
 }
 
 /* Only remembers the address: connections are made when they are needed. */
 static weft_status verbs_connect(struct weft_transport *t, int process, const void *address)
 {
-    struct weft_verbs_peer *peer = &t->peers[process];
-    const char *wrong = weft_verbs_parse_address(address, sizeof(peer->address), &peer->address);
+    const char *wrong = weft_verbs_parse_address(address, t->dc != NULL, t->device.ethernet,
+                                                 &t->peers[process].address);
 
-    if (wrong != NULL)
-        return weft_err(WEFT_ERR_PROTOCOL, "verbs: the address of process %d: %s", process, wrong);
-    if (peer->address.transport != t->address.transport)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "verbs: process %d uses %s, this one %s: WEFT_VERBS_TRANSPORT must be the "
-                        "same everywhere",
-                        process, peer->address.transport == WEFT_VERBS_DC ? "DC" : "RC",
-                        t->dc != NULL ? "DC" : "RC");
-    if (peer->address.ethernet != t->address.ethernet)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "verbs: process %d is on %s, %s here on %s: WEFT_VERBS_DEVICE chooses",
-                        process, peer->address.ethernet ? "Ethernet" : "InfiniBand", t->device.name,
-                        t->device.ethernet ? "Ethernet" : "InfiniBand");
-    peer->known = true;
-    return WEFT_OK;
+    return wrong == NULL ? WEFT_OK
+                         : weft_err(WEFT_ERR_PROTOCOL, "verbs: the address of process %d: %s",
+                                    process, wrong);
 }
 
 static int verbs_poll(struct weft_transport *t, enum weft_net_side side,

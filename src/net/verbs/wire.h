@@ -12,41 +12,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WEFT_VERBS_MAGIC = 0x77766274, WEFT_VERBS_QPN_MOST = 0xffffff };
-
-enum weft_verbs_transport { WEFT_VERBS_RC = 1, WEFT_VERBS_DC = 2 };
+enum { WEFT_VERBS_QPN_MOST = 0xffffff };
 
 /* What every process says of itself at the start. Travels over the job's control channel. */
 struct weft_verbs_address {
-    uint32_t magic;
-    uint32_t control;  /* number of the datagram queue pair */
-    uint64_t token;    /* every datagram to this process carries it: strangers do not know it */
-    uint32_t target;   /* DC: of the target of requests */
-    uint16_t lid;      /* 0 on Ethernet */
-    uint8_t transport; /* weft_verbs_transport */
-    uint8_t mtu;       /* enum ibv_mtu */
+    uint64_t token;   /* every datagram to this process carries it: strangers do not know it */
+    uint32_t control; /* number of the datagram queue pair */
+    uint32_t target;  /* DC: of the target of requests; RC: 0 */
     unsigned char gid[16];
-    uint8_t ethernet; /* 0 or 1; both ends must be alike */
-    uint8_t unused[7];
+    uint16_t lid; /* 0 on Ethernet */
+    uint8_t mtu;  /* enum ibv_mtu */
+    uint8_t unused[5];
 };
-static_assert(sizeof(struct weft_verbs_address) == 48, "the same on both sides, no padding");
+static_assert(sizeof(struct weft_verbs_address) == 40, "the same on both sides, no padding");
 
 /* Control datagrams. */
 enum weft_verbs_control_kind {
     WEFT_VERBS_REQUEST = 1, /* join yours to this queue pair of mine; said until answered */
-    WEFT_VERBS_REPLY        /* joined; this is it */
+    WEFT_VERBS_REPLY        /* it is joined to yours */
 };
 
 struct weft_verbs_control {
+    uint64_t token; /* of the process that it is said to */
     uint32_t kind;
-    uint32_t process; /* who says so */
-    uint64_t token;   /* of the process that it is said to */
-    uint32_t qpn;     /* the sender's queue pair */
-    uint32_t to_qpn;  /* reply: the requester's, as the request had it */
-    uint32_t psn;     /* the sender's first packet */
-    uint32_t unused;
+    uint32_t process; /* who says so, */
+    uint32_t qpn;     /* its queue pair, */
+    uint32_t psn;     /* and the first packet's number */
 };
-static_assert(sizeof(struct weft_verbs_control) == 32, "the same on both sides, no padding");
+static_assert(sizeof(struct weft_verbs_control) == 24, "the same on both sides, no padding");
 
 /* DC: what was written is there. Shorter than any packet. */
 struct weft_verbs_written {
@@ -55,8 +48,9 @@ struct weft_verbs_written {
 };
 static_assert(sizeof(struct weft_verbs_written) == 16, "the same on both sides, no padding");
 
-/* Each: a text that says what is wrong with the bytes, or NULL and *out is good to use. */
-const char *weft_verbs_parse_address(const void *bytes, size_t count,
+/* Each: a text that says what is wrong with the bytes, or NULL and *out is good to use. dc,
+ * ethernet: what all processes have. */
+const char *weft_verbs_parse_address(const void *bytes, bool dc, bool ethernet,
                                      struct weft_verbs_address *out);
 const char *weft_verbs_parse_control(const void *bytes, size_t count, uint32_t processes,
                                      uint64_t token, struct weft_verbs_control *out);

@@ -49,11 +49,10 @@ static weft_status open_together(struct weft_job *job)
 static weft_status add_services(struct weft_job *job)
 {
     static const struct weft_service *const own[] = {
-        &weft_proxy_service,      &weft_queues_service,   &weft_ask_service,
-        &weft_answer_service,     &weft_network_service,  &weft_own_service,
-        &weft_failure_service,    &weft_exchange_service, &weft_memory_service,
-        &weft_collective_service, &weft_exposure_service, &weft_waiting_service,
-        &weft_text_service};
+        &weft_proxy_service,    &weft_queues_service,  &weft_ask_service,
+        &weft_answer_service,   &weft_network_service, &weft_failure_service,
+        &weft_exchange_service, &weft_memory_service,  &weft_collective_service,
+        &weft_exposure_service, &weft_waiting_service, &weft_text_service};
 
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
         WEFT_TRY(weft_service_add(&job->services, own[i]));

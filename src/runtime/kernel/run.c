@@ -59,8 +59,6 @@ void weft_settle_ranks(struct weft_job *job)
             weft_port_wait(port);
     while (!weft_queues_quiet(job) && weft_job_status(job) == WEFT_OK)
         weft_port_wait(port);
-    while (!weft_own_done(job) && weft_job_status(job) == WEFT_OK)
-        weft_port_wait(port);
     weft_port_waited(port);
     weft_port_leave(port);
 }

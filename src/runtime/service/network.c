@@ -215,22 +215,23 @@ static void take_bells(struct weft_job *job)
 weft_status weft_network_open(struct weft_job *job)
 {
     const int wanted = job->config.net;
-    const struct weft_config_word name = weft_config_word(WEFT_CONFIG_AT_NET, wanted);
+    const bool alone = job->numbers.processes == 1;
     weft_status status;
 
-    if (wanted == WEFT_NET_NULL && job->numbers.processes > 1)
+    if (wanted == WEFT_NET_NULL && !alone)
         return weft_err(WEFT_ERR_CONFIG,
                         "network null reaches no other process, and this job has %d (WEFT_NET)",
                         job->numbers.processes);
-    if (wanted != WEFT_NET_AUTO && wanted != WEFT_NET_NULL) {
+    if (wanted != WEFT_NET_AUTO && wanted != WEFT_NET_NULL && !(wanted == WEFT_NET_MPI && alone)) {
+        const struct weft_config_word name = weft_config_word(WEFT_CONFIG_AT_NET, wanted);
         status = open_named(job, name.text);
         if (status == WEFT_OK)
             weft_say(WEFT_SAY_INFO, "network %s: WEFT_NET says so", name.text);
     } else if (job->numbers.nodes > 1 || !job->together) {
         status = choose_between(job);
-    } else {
+    } else { /* also of one process, which needs no launcher of MPI's */
         status = open_named(job, "shm");
-        if (status == WEFT_OK && job->numbers.processes > 1)
+        if (status == WEFT_OK && !alone)
             weft_say(WEFT_SAY_INFO, "network shm: all processes are on one node");
     }
     if (status == WEFT_OK)

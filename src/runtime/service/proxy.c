@@ -129,13 +129,6 @@ static enum weft_taken take_put(struct weft_job *job, uint32_t slot,
         weft_request_free(job, request);
         return WEFT_TAKEN_NOT;
     }
-    if (request->put.process == job->numbers.process) {
-        if (!weft_own_tell(job, request->put.notice)) {
-            weft_request_free(job, request);
-            return WEFT_TAKEN_NOT;
-        }
-        request->rows = 0; /* nothing is left for the network */
-    }
     if (within)
         take_within(request, command);
     if (carried)

@@ -86,12 +86,6 @@ struct weft_asks {
     struct weft_rank_proxy answers; /* requests without a rank */
 };
 
-/* Notices of this process to itself: a ring from the progress task to the receive task. */
-enum { WEFT_OWN_NOTICES = 64 };
-struct weft_own {
-    uint32_t notice[WEFT_OWN_NOTICES], given, taken;
-};
-
 /* What moves data for ranks that reach others through the host. */
 struct weft_proxy {
     struct weft_net *net;
@@ -111,7 +105,6 @@ struct weft_proxy {
 
     struct weft_rank_proxy *of_ranks; /* by slot */
     struct weft_asks asks;
-    struct weft_own own;
     struct weft_pool requests[2], parts; /* without and with room for a payload */
     struct weft_stage *stage;    /* net/staging.h; NULL: the network reads all sources itself */
     unsigned char *stage_memory; /* the pool's, */
@@ -188,14 +181,6 @@ weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_p
  * order. True: it did anything, or a copy may be under way, which rings no bell: look again.
  */
 bool weft_requests_proceed(struct weft_job *job, struct weft_rank_proxy *proxy);
-
-/* ---- own.c ---- */
-
-/* False: there is no room now; command_bell rings when there is. Progress task only. */
-bool weft_own_tell(struct weft_job *job, uint32_t notice);
-/* Whether all of them are counted. Any thread. */
-bool weft_own_done(const struct weft_job *job);
-extern const struct weft_service weft_own_service;
 
 /*
  * ---- delivery.c: how what arrives gets to ranks ----

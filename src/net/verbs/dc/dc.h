@@ -11,16 +11,16 @@
 /* Why the device has no DC; NULL: it has. */
 const char *weft_verbs_dc_missing(const struct weft_verbs_device *device);
 
-/* Makes all of it, t->queues and t->dc; puts the target's number into t->address. */
+/* Makes all of it, in t->dc; puts the target's number into t->address. */
 weft_status weft_verbs_dc_open(struct weft_transport *t);
 
 /* In t->dc_ops, for who finds t->dc. */
 struct weft_verbs_dc_ops {
     void (*close)(struct weft_transport *t);
-    /* Send: gives the peer the queue of its next request. */
-    void (*choose)(struct weft_transport *t, int process);
-    /* Send: posts a request to the process; an errno. */
-    int (*post)(struct weft_transport *t, struct weft_verbs_queue *queue, int process,
+    /* Send: the queue for the next request to a process. */
+    struct weft_verbs_queue *(*choose)(struct weft_transport *t, int process);
+    /* Send: posts a request to the peer; an errno. */
+    int (*post)(struct ibv_qp *initiator, const struct weft_verbs_peer *to,
                 const struct ibv_send_wr *wr);
 };
 

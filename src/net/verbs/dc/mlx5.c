@@ -16,6 +16,7 @@
 
 struct weft_verbs_dc {
     struct weft_verbs_pool pool;
+    struct weft_verbs_queue queues[WEFT_VERBS_INITIATORS];
     struct ibv_qp *target;
 };
 
@@ -116,25 +117,21 @@ static struct ibv_qp *make_target(struct weft_transport *t)
     return make_ready(t, &attr, &mlx5, steps, 2);
 }
 
-static void choose(struct weft_transport *t, int process)
+static struct weft_verbs_queue *choose(struct weft_transport *t, int process)
 {
     struct weft_verbs_peer *peer = &t->peers[process];
-    const struct weft_verbs_queue *queue = peer->queue;
-    const int current = queue == NULL ? -1 : (int)queue->index;
-    const bool busy =
-        queue != NULL && (peer->open != NULL || (int32_t)(peer->last - queue->done) > 0);
+    const int current = peer->queue == NULL ? -1 : (int)(peer->queue - t->dc->queues);
 
-    peer->queue = t->queues[weft_verbs_pool_choose(&t->dc->pool, process, current, busy)];
-    if (!busy)
-        peer->last = peer->queue->done;
+    peer->queue =
+        &t->dc->queues[weft_verbs_pool_choose(&t->dc->pool, process, current, peer->under_way > 0)];
+    return peer->queue;
 }
 
 /* A DC initiator takes requests only through these functions, each with its destination. */
-static int post(struct weft_transport *t, struct weft_verbs_queue *queue, int process,
+static int post(struct ibv_qp *initiator, const struct weft_verbs_peer *to,
                 const struct ibv_send_wr *wr)
 {
-    const struct weft_verbs_peer *peer = &t->peers[process];
-    struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(queue->qp);
+    struct ibv_qp_ex *qp = ibv_qp_to_qp_ex(initiator);
 
     ibv_wr_start(qp);
     qp->wr_id = wr->wr_id;
@@ -143,8 +140,8 @@ static int post(struct weft_transport *t, struct weft_verbs_queue *queue, int pr
         ibv_wr_rdma_write(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr);
     else
         ibv_wr_send(qp);
-    mlx5dv_wr_set_dc_addr(mlx5dv_qp_ex_from_ibv_qp_ex(qp), peer->way, peer->address.target,
-                          peer->address.token);
+    mlx5dv_wr_set_dc_addr(mlx5dv_qp_ex_from_ibv_qp_ex(qp), to->way, to->address.target,
+                          to->address.token);
     if ((wr->send_flags & IBV_SEND_INLINE) != 0)
         ibv_wr_set_inline_data(qp, (void *)(uintptr_t)wr->sg_list->addr, wr->sg_list->length);
     else
@@ -152,9 +149,10 @@ static int post(struct weft_transport *t, struct weft_verbs_queue *queue, int pr
     return ibv_wr_complete(qp);
 }
 
-/* The queues are closed by whoever closes those of RC. */
 static void close_dc(struct weft_transport *t)
 {
+    for (uint32_t i = 0; i < WEFT_VERBS_INITIATORS; i++)
+        WEFT_VERBS_CLOSE(ibv_destroy_qp, t->dc->queues[i].qp);
     WEFT_VERBS_CLOSE(ibv_destroy_qp, t->dc->target);
     free(t->dc);
     t->dc = NULL;
@@ -166,25 +164,14 @@ weft_status weft_verbs_dc_open(struct weft_transport *t)
 {
     struct weft_verbs_dc *dc = calloc(1, sizeof(*dc));
 
-    t->queues = calloc(WEFT_VERBS_INITIATORS, sizeof(struct weft_verbs_queue *));
-    if (dc == NULL || t->queues == NULL) {
-        free(dc);
+    if (dc == NULL)
         return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for initiators");
-    }
     t->dc = dc; /* close_dc frees it from here on */
     t->dc_ops = &ops;
     weft_verbs_pool_init(&dc->pool);
-    for (uint32_t i = 0; i < WEFT_VERBS_INITIATORS; i++) {
-        struct ibv_qp *qp = make_initiator(t);
-        if (qp == NULL)
+    for (uint32_t i = 0; i < WEFT_VERBS_INITIATORS; i++)
+        if ((dc->queues[i].qp = make_initiator(t)) == NULL)
             return no_pair(t, "initiator");
-        const weft_status status = weft_verbs_queue_open(t, i, qp, &t->queues[i]);
-        if (status != WEFT_OK) {
-            ibv_destroy_qp(qp);
-            return status;
-        }
-        t->queues_count = i + 1;
-    }
     dc->target = make_target(t);
     if (dc->target == NULL)
         return no_pair(t, "target");
