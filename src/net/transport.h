@@ -42,7 +42,8 @@ struct weft_transport_caps {
     bool writes_ordered; /* at least of two writes to one place the later one stays */
     size_t write_from;   /* the shortest put that is worth a write */
     size_t write_most;   /* the longest that it takes */
-    uint32_t immediate;  /* bits that go with a write: 32 at least; unordered, 7 or more */
+    uint32_t immediate;  /* bits that go with a write: 32 at least; unordered, 7 or more; ordered,
+                            it may be 0: then no WRITTEN comes */
 };
 
 /* Data from this process's memory to another's; then WRITTEN there, with the immediate. */
@@ -117,11 +118,10 @@ struct weft_transport_ops {
     weft_status (*write)(struct weft_transport *t, const struct weft_transport_write *write);
 
     /*
-     * The next events, at most `most`: how many there are; negative: -status. Packets arrive once
-     * and whole, from each process in its turn.
+     * By side: the next events, at most `most`: how many there are; negative: -status. Packets
+     * arrive once and whole, from each process in its turn.
      */
-    int (*poll)(struct weft_transport *t, enum weft_net_side side,
-                struct weft_transport_event *events, int most);
+    int (*poll[2])(struct weft_transport *t, struct weft_transport_event *events, int most);
     /*
      * A packet's memory is the transport's again; those of a process in the order in which they
      * were sent. `process`: who sent it; of one that poll gave with -1, that or still -1.

@@ -1,6 +1,6 @@
 /*
- * fuzz_verbs.c - what processes tell each other over the network verbs: addresses, datagrams that
- * make connections, and DC's word of a write. What is taken names a process of the job.
+ * fuzz_verbs.c - what processes tell each other over the network verbs: addresses, and datagrams
+ * that make connections. What is taken names a process of the job.
  */
 #include "fuzz.h"
 
@@ -23,13 +23,10 @@ static void check_control(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct weft_verbs_address address;
-    struct weft_verbs_written written;
     uint8_t ours[sizeof(struct weft_verbs_control)];
 
     if (size == sizeof(address) && weft_verbs_parse_address(data, true, false, &address) == NULL)
         MUST(address.mtu <= 5 && memcmp(&address, data, sizeof(address)) == 0);
-    if (weft_verbs_parse_written(data, size, PROCESSES, TOKEN, &written))
-        MUST(written.process < PROCESSES && size == sizeof(written));
     check_control(data, size);
     /* The same bytes from somebody who knows the token. */
     if (size == sizeof(ours)) {

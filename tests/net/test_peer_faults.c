@@ -19,8 +19,9 @@ static bool run(struct faulty_net net, const char *name)
         net.seed = seed;
         faulty_net = net;
         with.counter_start = starts[seed % 2];
-        with.later = seed % 2 == 0 && net.immediate == 0;
-        with.places = net.immediate != 0;
+        const bool writes = net.immediate != 0 || net.silent;
+        with.later = seed % 2 == 0 && !writes;
+        with.places = writes;
         with.register_sources = seed % 2 == 0;
         good &= ends_run(&with, suite, 0);
     }
@@ -85,6 +86,8 @@ int main(void)
     good &= run((struct faulty_net){.strangers = true}, "out of order, beside strangers");
     good &= run((struct faulty_net){.one_thread = true}, "out of order, one thread");
     good &= run((struct faulty_net){.ordered = true, .immediate = 32}, "writes in order");
+    good &=
+        run((struct faulty_net){.ordered = true, .silent = true}, "writes of which nobody says");
     good &= run((struct faulty_net){.immediate = 39}, "writes out of order");
     good &= run((struct faulty_net){.immediate = 7}, "writes that bring no notice");
     good &= run_lost((struct faulty_net){.seed = 1, .drop = 5}, "a packet is lost");

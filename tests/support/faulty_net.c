@@ -93,7 +93,7 @@ static void caps(struct weft_transport *t, struct weft_transport_caps *caps)
                                      .write_from = 16,
                                      .write_most = WRITE_MOST,
                                      .immediate = faulty_net.immediate};
-    caps->writes = faulty_net.immediate != 0;
+    caps->writes = faulty_net.immediate != 0 || faulty_net.silent;
     weft_unlock(&lock);
 }
 
@@ -233,7 +233,7 @@ static int reads(struct weft_transport *t, struct way *way, struct weft_transpor
     return count;
 }
 
-static int poll_send(struct weft_transport *t, struct weft_transport_event *events)
+static int send_events(struct weft_transport *t, struct weft_transport_event *events)
 {
     int count = 0;
 
@@ -278,7 +278,7 @@ static struct flying *arriving(struct way *way)
     return NULL;
 }
 
-static int poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most)
+static int receive_events(struct weft_transport *t, struct weft_transport_event *events, int most)
 {
     static const uint64_t nonsense[STRANGERS] = {1, 2, 3};
     int count = 0;
@@ -296,8 +296,9 @@ static int poll_receive(struct weft_transport *t, struct weft_transport_event *e
             if (f->to != NULL) {
                 deliver(f);
                 f->gone = true;
-                events[count++] = (struct weft_transport_event){
-                    .kind = WEFT_EVENT_WRITTEN, .process = p, .value = f->write.immediate};
+                if (!faulty_net.silent)
+                    events[count++] = (struct weft_transport_event){
+                        .kind = WEFT_EVENT_WRITTEN, .process = p, .value = f->write.immediate};
                 continue;
             }
             events[count++] =
@@ -311,11 +312,19 @@ static int poll_receive(struct weft_transport *t, struct weft_transport_event *e
     return count;
 }
 
-static int poll(struct weft_transport *t, enum weft_net_side side,
-                struct weft_transport_event *events, int most)
+static int poll_send(struct weft_transport *t, struct weft_transport_event *events, int most)
+{
+    (void)most;
+    weft_lock(&lock);
+    const int count = send_events(t, events);
+    weft_unlock(&lock);
+    return count;
+}
+
+static int poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most)
 {
     weft_lock(&lock);
-    const int count = side == WEFT_NET_SEND ? poll_send(t, events) : poll_receive(t, events, most);
+    const int count = receive_events(t, events, most);
     weft_unlock(&lock);
     return count;
 }
@@ -346,6 +355,6 @@ const struct weft_transport_ops faulty_net_ops = {
     .write = write_faulty,
     .begin = begin,
     .commit = commit,
-    .poll = poll,
+    .poll = {poll_send, poll_receive},
     .release = release,
 };

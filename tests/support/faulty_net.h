@@ -12,7 +12,8 @@ struct faulty_net {
     uint32_t seed;
     bool ordered, acknowledges, one_thread;
     bool strangers;     /* and no packet says where it came from */
-    uint32_t immediate; /* bits that go with writes to windows; 0: it has none */
+    uint32_t immediate; /* bits that go with writes to windows; 0: it has no writes, */
+    bool silent;        /* or they bring none */
     uint32_t drop;      /* the packet with that number, of all; 0: none is lost */
     uint32_t packets;   /* so far */
     uint32_t broke_at;  /* after so many, connections are said to be broken; 0: never */

@@ -87,7 +87,7 @@ void weft_mpi_post(struct weft_transport *t, uint32_t buffer);
 /* As in transport.h. A packet of 0 bytes is the last one to a process. */
 unsigned char *weft_mpi_begin(struct weft_transport *t, int process, size_t *room);
 weft_status weft_mpi_commit(struct weft_transport *t, int process, size_t bytes);
-int weft_mpi_poll(struct weft_transport *t, enum weft_net_side side,
-                  struct weft_transport_event *events, int most);
+int weft_mpi_poll_send(struct weft_transport *t, struct weft_transport_event *events, int most);
+int weft_mpi_poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most);
 
 #endif

@@ -164,8 +164,8 @@ static bool part(struct weft_transport *t)
     while (!all_said_bye(t, said)) {
         for (; said < t->open.processes && weft_mpi_begin(t, said, &room) != NULL; said++)
             weft_mpi_commit(t, said, 0);
-        const int out = weft_mpi_poll(t, WEFT_NET_SEND, sent, WEFT_MPI_BUFFERS);
-        const int in = weft_mpi_poll(t, WEFT_NET_RECEIVE, came, WEFT_MPI_BUFFERS);
+        const int out = weft_mpi_poll_send(t, sent, WEFT_MPI_BUFFERS);
+        const int in = weft_mpi_poll_receive(t, came, WEFT_MPI_BUFFERS);
         for (int i = 0; i < in; i++) /* dropped */
             weft_mpi_post(t, (uint32_t)came[i].value);
         if (in < 0 || t->out.error != 0 || weft_now_ns() > deadline)
@@ -200,6 +200,6 @@ const struct weft_transport_ops weft_transport_mpi = {
     .connect = mpi_connect,
     .begin = weft_mpi_begin,
     .commit = weft_mpi_commit,
-    .poll = weft_mpi_poll,
+    .poll = {weft_mpi_poll_send, weft_mpi_poll_receive},
     .release = release,
 };

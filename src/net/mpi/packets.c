@@ -58,7 +58,7 @@ weft_status weft_mpi_commit(struct weft_transport *t, int process, size_t bytes)
 }
 
 /* Those that MPI has still go behind the others. */
-static int poll_send(struct weft_transport *t, struct weft_transport_event *events, int most)
+int weft_mpi_poll_send(struct weft_transport *t, struct weft_transport_event *events, int most)
 {
     int count = 0;
 
@@ -110,7 +110,7 @@ static weft_status failed(const struct weft_transport *t, int error)
 
 /* Buffers get messages in the order in which they were posted, and are looked at in that: so the
  * packets of a process stay in order. */
-static int poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most)
+int weft_mpi_poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most)
 {
     int count = 0, from;
     bool done;
@@ -136,10 +136,4 @@ static int poll_receive(struct weft_transport *t, struct weft_transport_event *e
                                                             .length = bytes};
     }
     return t->in.status == WEFT_OK ? count : -(int)t->in.status;
-}
-
-int weft_mpi_poll(struct weft_transport *t, enum weft_net_side side,
-                  struct weft_transport_event *events, int most)
-{
-    return side == WEFT_NET_SEND ? poll_send(t, events, most) : poll_receive(t, events, most);
 }

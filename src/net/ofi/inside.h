@@ -163,8 +163,8 @@ void weft_ofi_pools_close(struct weft_transport *t);
 unsigned char *weft_ofi_begin(struct weft_transport *t, int process, size_t *room);
 weft_status weft_ofi_commit(struct weft_transport *t, int process, size_t bytes);
 weft_status weft_ofi_write(struct weft_transport *t, const struct weft_transport_write *write);
-int weft_ofi_poll(struct weft_transport *t, enum weft_net_side side,
-                  struct weft_transport_event *events, int most);
+int weft_ofi_poll_send(struct weft_transport *t, struct weft_transport_event *events, int most);
+int weft_ofi_poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most);
 void weft_ofi_release(struct weft_transport *t, int process, uint64_t packet);
 bool weft_ofi_sleep(struct weft_transport *t, uint64_t ns);
 /* Posts the buffers that were released, and more if there are none. Lock held. Errors: NETWORK. */

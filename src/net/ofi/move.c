@@ -118,7 +118,7 @@ static int give_done(struct weft_transport *t, struct weft_transport_event *even
     return count;
 }
 
-static int poll_send(struct weft_transport *t, struct weft_transport_event *events, int most)
+int weft_ofi_poll_send(struct weft_transport *t, struct weft_transport_event *events, int most)
 {
     bool good = true;
 
@@ -208,7 +208,7 @@ static bool take_entry(struct weft_transport *t, const struct fi_cq_data_entry *
     return !written || weft_ofi_data_process(entry->data) < t->open.processes;
 }
 
-static int poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most)
+int weft_ofi_poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most)
 {
     struct fi_cq_data_entry entries[WEFT_OFI_BATCH];
     int count = 0;
@@ -251,10 +251,4 @@ bool weft_ofi_sleep(struct weft_transport *t, uint64_t ns)
     if (nothing)
         ppoll(polled, (nfds_t)count, &most, NULL);
     return true;
-}
-
-int weft_ofi_poll(struct weft_transport *t, enum weft_net_side side,
-                  struct weft_transport_event *events, int most)
-{
-    return side == WEFT_NET_SEND ? poll_send(t, events, most) : poll_receive(t, events, most);
 }

@@ -259,7 +259,7 @@ const struct weft_transport_ops weft_transport_ofi = {
     .begin = weft_ofi_begin,
     .commit = weft_ofi_commit,
     .write = weft_ofi_write,
-    .poll = weft_ofi_poll,
+    .poll = {weft_ofi_poll_send, weft_ofi_poll_receive},
     .release = weft_ofi_release,
     .sleep = weft_ofi_sleep,
 };

@@ -210,9 +210,20 @@ static weft_status delivered(struct weft_net *net, int process, uint64_t handle,
     return net->later ? WEFT_OK : weft_peer_batch_end(net);
 }
 
+/* What the network has written to a device is there for it. */
+static weft_status reached(const struct weft_net *net)
+{
+    const struct weft_net_device *device = net->open.device;
+
+    return net->later && device->ops->reached(device->device) != WEFT_OK ? device_failed(net)
+                                                                         : WEFT_OK;
+}
+
 weft_status weft_peer_deliver_packet(struct weft_net *net, const struct weft_packet *packet,
                                      uint64_t handle)
 {
+    if (net->caps.writes && net->caps.immediate == 0)
+        WEFT_TRY(reached(net)); /* what was written before it */
     for (uint32_t i = 0; i < packet->entries; i++)
         WEFT_TRY(deliver_entry(net, packet->process, &net->entries[i]));
     return delivered(net, packet->process, handle, false);
@@ -220,10 +231,7 @@ weft_status weft_peer_deliver_packet(struct weft_net *net, const struct weft_pac
 
 weft_status weft_peer_deliver_written(struct weft_net *net, int process, uint32_t notice)
 {
-    const struct weft_net_device *device = net->open.device;
-
-    if (net->later && device->ops->reached(device->device) != WEFT_OK)
-        return device_failed(net);
+    WEFT_TRY(reached(net));
     WEFT_TRY(deliver_notice(net, process, notice));
     return delivered(net, process, 0, true);
 }

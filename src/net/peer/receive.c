@@ -212,7 +212,7 @@ static weft_status take_events(struct weft_net *net, bool *did)
     if (!weft_peer_has_batch(net) ||
         before - net->concluded > WEFT_PEER_DELIVERED - WEFT_PEER_EVENTS - WEFT_PEER_WINDOW)
         return WEFT_OK;
-    const int count = net->ops->poll(net->transport, WEFT_NET_RECEIVE, events, WEFT_PEER_EVENTS);
+    const int count = net->ops->poll[WEFT_NET_RECEIVE](net->transport, events, WEFT_PEER_EVENTS);
     if (count < 0)
         return (weft_status)-count;
     for (int i = 0; i < count && status == WEFT_OK; i++)

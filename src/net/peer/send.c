@@ -150,7 +150,8 @@ static weft_status write_next(struct weft_net *net, int process, bool *waits)
     if (next->source == WEFT_SOURCE_COPIED)
         status = weft_peer_write(net, process, next, &way);
     *waits = way == WEFT_WAY_WAITS;
-    if (way == WEFT_WAY_WRITTEN && (next->put.notice == 0 || weft_peer_brings_notice(net)))
+    if (way == WEFT_WAY_WRITTEN && net->caps.immediate != 0 &&
+        (next->put.notice == 0 || weft_peer_brings_notice(net)))
         packed(net, peer);
     return status;
 }
@@ -316,7 +317,7 @@ static weft_status take_events(struct weft_net *net, bool *did)
 
     if (net->on_way == 0)
         return WEFT_OK;
-    const int count = net->ops->poll(net->transport, WEFT_NET_SEND, events, WEFT_PEER_EVENTS);
+    const int count = net->ops->poll[WEFT_NET_SEND](net->transport, events, WEFT_PEER_EVENTS);
     for (int i = 0; i < count; i++)
         take_event(net, &events[i]);
     *did |= count > 0;

@@ -7,7 +7,8 @@
  * is packed, a long one waits until they are acknowledged.
  *
  * The immediate is the notice, and above it the low bits of the number where writes come out of
- * order. If it has no room for both it is the number, and the notice follows in a packet.
+ * order. If it has no room for both it is the number, and the notice follows in a packet. Where
+ * there is none the write has no number either: the packet behind it says that it is there.
  */
 #include "net/peer/inside.h"
 
@@ -24,7 +25,8 @@ static_assert(1 << SPREAD_BITS == SPREAD + 1, "so many bits");
 
 bool weft_peer_brings_notice(const struct weft_net *net)
 {
-    return net->caps.ordered || net->caps.immediate >= NOTICE_BITS + SPREAD_BITS;
+    return (net->caps.ordered && net->caps.immediate != 0) ||
+           net->caps.immediate >= NOTICE_BITS + SPREAD_BITS;
 }
 
 uint32_t weft_peer_number_of(const struct weft_net *net, uint64_t immediate, uint32_t expected,
@@ -123,7 +125,8 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     if (status == WEFT_OK && (peer->open.sealed || weft_peer_is_full(net, peer)))
         status = WEFT_NET_FULL;
     if (status == WEFT_OK) {
-        weft_tell_u32(&peer->made, peer->number + 1); /* before anybody acknowledges it */
+        weft_tell_u32(&peer->made, peer->number + (net->caps.immediate != 0)); /* before it is
+                                                                                  acknowledged */
         status = issue(net, process, put);
     }
     if (status != WEFT_OK)
@@ -136,7 +139,8 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
         return status == WEFT_NET_STAGE ? WEFT_OK : status;
     *way = WEFT_WAY_WRITTEN;
     next->source = WEFT_SOURCE_WRITTEN;
-    next->last = peer->number++;
+    next->last = peer->number;
+    peer->number += net->caps.immediate != 0;
     peer->on_way++;
     net->on_way++;
     return WEFT_OK;

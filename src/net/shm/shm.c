@@ -319,13 +319,10 @@ static bool take(const struct weft_transport *t, int process, struct weft_transp
     return true;
 }
 
-static int poll_shm(struct weft_transport *t, enum weft_net_side side,
-                    struct weft_transport_event *events, int most)
+static int poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most)
 {
     int count = 0;
 
-    if (side == WEFT_NET_SEND)
-        return poll_send(t, events, most);
     for (int i = 0; i < t->open.processes && count < most; i++) {
         const int process = t->next;
         t->next = process + 1 < t->open.processes ? process + 1 : 0;
@@ -365,7 +362,7 @@ const struct weft_transport_ops weft_transport_shm = {
     .connect = weft_shm_connect,
     .begin = begin,
     .commit = commit,
-    .poll = poll_shm,
+    .poll = {poll_send, poll_receive},
     .release = release,
     .staged = staged,
 };

@@ -50,27 +50,6 @@ static struct ibv_qp *try_make(const struct weft_transport *t, uint32_t inline_m
     return ibv_create_qp(t->pd, &attr);
 }
 
-static struct ibv_qp *make_pair(struct weft_transport *t)
-{
-    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
-                               .port_num = t->device.port,
-                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
-    struct ibv_qp *qp = try_make(t, t->inline_most);
-    int error = errno; /* of making it; ibv_modify_qp returns its own */
-
-    if (qp != NULL)
-        error = ibv_modify_qp(qp, &attr,
-                              IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-    if (qp == NULL || error != 0) {
-        weft_err_say(WEFT_ERR_NETWORK, "verbs: %s gives no queue pair of %u requests: %s",
-                     t->device.name, t->sends, strerror(error));
-        WEFT_VERBS_CLOSE(ibv_destroy_qp, qp);
-        return NULL;
-    }
-    t->counts.queue_pairs++;
-    return qp;
-}
-
 static int connect_pair(struct weft_transport *t, const struct weft_verbs_peer *peer,
                         uint32_t remote_psn)
 {
@@ -219,14 +198,24 @@ static weft_status say(struct weft_transport *t, int process, enum weft_verbs_co
 /* The queue pair to a process, which is to be joined. */
 static weft_status make(struct weft_transport *t, int process)
 {
-    struct weft_verbs_queue *queue = &t->peers[process].own;
+    struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
+                               .port_num = t->device.port,
+                               .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+    struct ibv_qp **qp = &t->peers[process].own.qp;
 
-    if (queue->qp != NULL)
+    if (*qp != NULL)
         return WEFT_OK;
-    queue->qp = make_pair(t);
-    if (queue->qp == NULL)
-        return WEFT_ERR_NETWORK;
-    t->by_qpn[queue->qp->qp_num & WEFT_VERBS_QPN_MOST] = process + 1;
+    *qp = try_make(t, t->inline_most);
+    const int error =
+        *qp == NULL
+            ? errno
+            : ibv_modify_qp(*qp, &attr,
+                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    if (error != 0)
+        return weft_err(WEFT_ERR_NETWORK, "verbs: %s gives no queue pair of %u requests: %s",
+                        t->device.name, t->sends, strerror(error));
+    t->counts.queue_pairs++;
+    t->by_qpn[(*qp)->qp_num & WEFT_VERBS_QPN_MOST] = process + 1;
     return WEFT_OK;
 }
 

@@ -50,18 +50,6 @@ weft_status weft_verbs_receive_open(struct weft_transport *t)
 
 /* ---- what arrives -------------------------------------------------------------------------- */
 
-/* RC: by its connection, over which the other end can be sent to from then on. */
-static weft_status find_sender(struct weft_transport *t, const struct ibv_wc *wc, int *process)
-{
-    *process = t->dc != NULL ? -1 : t->by_qpn[wc->qp_num & WEFT_VERBS_QPN_MOST] - 1;
-    if (t->dc == NULL && *process < 0)
-        return weft_err(WEFT_ERR_PROTOCOL, "verbs: something came on the unknown queue pair %u",
-                        wc->qp_num);
-    if (t->dc == NULL && t->peers[*process].ready == 0)
-        weft_verbs_tell(&t->peers[*process].ready, 1);
-    return WEFT_OK;
-}
-
 static weft_status receive_failed(const struct weft_transport *t, int process,
                                   const struct ibv_wc *wc)
 {
@@ -74,17 +62,17 @@ static weft_status receive_failed(const struct weft_transport *t, int process,
                     process, t->device.name, ibv_wc_status_str(wc->status), wc->vendor_err);
 }
 
-/* A receive was consumed; *event: by what. *is: there is one. */
+/* A receive was consumed; *event: by what, of whom its connection is. *is: there is one. */
 static weft_status take(struct weft_transport *t, const struct ibv_wc *wc,
                         struct weft_transport_event *event, bool *is)
 {
-    struct weft_verbs_written written = {0};
-    int process;
-    const weft_status status = find_sender(t, wc, &process);
+    const int process = t->dc != NULL ? -1 : t->by_qpn[wc->qp_num & WEFT_VERBS_QPN_MOST] - 1;
 
-    *is = false;
-    if (status != WEFT_OK)
-        return status;
+    if (t->dc == NULL && process < 0)
+        return weft_err(WEFT_ERR_PROTOCOL, "verbs: something came on the unknown queue pair %u",
+                        wc->qp_num);
+    if (t->dc == NULL && t->peers[process].ready == 0)
+        weft_verbs_tell(&t->peers[process].ready, 1); /* the other end is joined */
     t->counts.receives++;
     if (wc->status != IBV_WC_SUCCESS) {
         weft_verbs_give_back(t, process, wc->wr_id);
@@ -96,37 +84,21 @@ static weft_status take(struct weft_transport *t, const struct ibv_wc *wc,
                                            .value = wc->wr_id,
                                            .bytes = weft_verbs_buffer(t, wc->wr_id),
                                            .length = wc->byte_len};
-    if (t->dc != NULL
-            ? !weft_verbs_parse_written(event->bytes, event->length, (uint32_t)t->open.processes,
-                                        t->address.token, &written)
-            : wc->opcode != IBV_WC_RECV_RDMA_WITH_IMM)
+    if (wc->opcode != IBV_WC_RECV_RDMA_WITH_IMM)
         return WEFT_OK;
     event->kind = WEFT_EVENT_WRITTEN;
-    event->process = t->dc != NULL ? (int)written.process : process;
-    event->value = t->dc != NULL ? written.immediate : ntohl(wc->imm_data);
+    event->value = ntohl(wc->imm_data);
     weft_verbs_give_back(t, process, wc->wr_id);
     return WEFT_OK;
 }
 
 /* ---- a port that is down ------------------------------------------------------------------- */
 
-/* Counts a call that found nothing. True: it is time to look at the port. */
-static bool is_time_to_look(struct weft_transport *t)
-{
-    if (++t->idle_rounds % LOOK_EVERY != 0)
-        return false;
-    const uint64_t now = weft_now_ns();
-    const bool look = now - t->looked_at >= LOOK_NS;
-    if (look)
-        t->looked_at = now;
-    return look;
-}
-
 /*
  * A port that is down may come back: who is cut off by it for longer than the retries last is lost,
  * and the send side says so. But a device may forget to retry while its port is down (soft-RoCE):
  * then nobody else says so. It gets twice as long as the retries last, and some seconds. Gives some
- * process that is cut off; 0: none is, or not for long.
+ * process that is cut off; 0: none is, or not for long. Only every LOOK_NS of idle rounds.
  */
 static int look_at_port(struct weft_transport *t, struct weft_transport_event *event)
 {
@@ -135,6 +107,10 @@ static int look_at_port(struct weft_transport *t, struct weft_transport_event *e
     struct ibv_port_attr port;
     int process = 0;
 
+    const uint64_t now = ++t->idle_rounds % LOOK_EVERY == 0 ? weft_now_ns() : t->looked_at;
+    if (now - t->looked_at < LOOK_NS)
+        return 0;
+    t->looked_at = now;
     if (ibv_query_port(t->device.context, t->device.port, &port) != 0 ||
         port.state == IBV_PORT_ACTIVE) {
         t->down_since = 0;
@@ -142,15 +118,15 @@ static int look_at_port(struct weft_transport *t, struct weft_transport_event *e
     }
     if (t->down_since == 0) {
         weft_say(WEFT_SAY_WARN, "verbs: %s: %s", t->device.name, ibv_port_state_str(port.state));
-        t->down_since = t->looked_at;
+        t->down_since = now;
     }
-    if (t->looked_at - t->down_since < port_ns + 2 * retries)
+    if (now - t->down_since < port_ns + 2 * retries)
         return 0;
     while (process < t->open.processes &&
            (process == t->open.process || t->peers[process].ready == 0))
         process++;
     snprintf(t->receive_text, sizeof(t->receive_text), "%s has been down for %.1f s",
-             t->device.name, (double)(t->looked_at - t->down_since) * 1e-9);
+             t->device.name, (double)(now - t->down_since) * 1e-9);
     *event = (struct weft_transport_event){
         .kind = WEFT_EVENT_LOST, .process = process, .text = t->receive_text};
     return process < t->open.processes;
@@ -176,7 +152,7 @@ int weft_verbs_poll_receive(struct weft_transport *t, struct weft_transport_even
     }
     if (status == WEFT_OK)
         status = weft_verbs_connect_progress(t);
-    if (taken == 0 && is_time_to_look(t))
+    if (taken == 0)
         count = look_at_port(t, events);
     return status == WEFT_OK ? count : -(int)status;
 }

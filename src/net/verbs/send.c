@@ -39,13 +39,13 @@ static bool is_ready(struct weft_transport *t, int process)
     return false;
 }
 
-/* The queue for a process, with so many places free; NULL: not now. */
-static struct weft_verbs_queue *find_queue(struct weft_transport *t, int process, uint32_t places)
+/* The queue for a process; NULL: it has no room now. */
+static struct weft_verbs_queue *find_queue(struct weft_transport *t, int process)
 {
-    struct weft_verbs_peer *peer = &t->peers[process];
-    struct weft_verbs_queue *queue = t->dc != NULL ? t->dc_ops->choose(t, process) : &peer->own;
+    struct weft_verbs_queue *queue =
+        t->dc != NULL ? t->dc_ops->choose(t, process) : &t->peers[process].own;
 
-    return queue->under_way + places <= t->sends ? queue : NULL;
+    return queue->under_way < t->sends ? queue : NULL;
 }
 
 /* An idle operation; NULL: there is none. */
@@ -70,8 +70,7 @@ static weft_status post(struct weft_transport *t, struct weft_verbs_queue *queue
 {
     struct ibv_send_wr *bad;
 
-    queue->unsignalled += op->kind != WEFT_VERBS_PART;
-    if (op->kind == WEFT_VERBS_WRITTEN || t->dc != NULL || queue->unsignalled >= EVERY ||
+    if (op->kind == WEFT_VERBS_WRITTEN || t->dc != NULL || ++queue->unsignalled >= EVERY ||
         t->idle_count < WEFT_VERBS_OPS / 2) {
         wr->send_flags |= IBV_SEND_SIGNALED;
         queue->unsignalled = 0;
@@ -84,7 +83,6 @@ static weft_status post(struct weft_transport *t, struct weft_verbs_queue *queue
     queue->under_way++;
     t->peers[op->process].under_way++;
     t->counts.requests++;
-    t->counts.inlined += (wr->send_flags & IBV_SEND_INLINE) != 0;
     const int error = t->dc != NULL ? t->dc_ops->post(queue->qp, &t->peers[op->process], wr)
                                     : ibv_post_send(queue->qp, wr, &bad);
     return error == 0 ? WEFT_OK
@@ -107,7 +105,7 @@ unsigned char *weft_verbs_begin(struct weft_transport *t, int process, size_t *r
 weft_status weft_verbs_commit(struct weft_transport *t, int process, size_t bytes)
 {
     struct weft_verbs_op *op = t->peers[process].open;
-    struct weft_verbs_queue *queue = find_queue(t, process, 1);
+    struct weft_verbs_queue *queue = find_queue(t, process);
     struct ibv_sge sge = {
         .addr = (uintptr_t)op->slot, .length = (uint32_t)bytes, .lkey = t->mr->lkey};
     struct ibv_send_wr wr = {.sg_list = &sge,
@@ -124,32 +122,15 @@ weft_status weft_verbs_commit(struct weft_transport *t, int process, size_t byte
 
 /* ---- writes ---------------------------------------------------------------------------------- */
 
-/* DC: a target cannot tell who wrote; so a message says it, and brings the immediate. */
-static weft_status post_word(struct weft_transport *t, struct weft_verbs_queue *queue,
-                             const struct weft_transport_write *write)
-{
-    const struct weft_verbs_written said = {.token = t->peers[write->process].address.token,
-                                            .process = (uint32_t)t->open.process,
-                                            .immediate = (uint32_t)write->immediate};
-    struct ibv_sge sge = {.addr = (uintptr_t)&said, .length = sizeof(said)};
-    struct ibv_send_wr wr = {
-        .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE};
-    const struct weft_verbs_op word = {.kind = WEFT_VERBS_WRITTEN, .cookie = write->cookie};
-
-    return post(t, queue, take_op(t, write->process, &word), &wr);
-}
-
 weft_status weft_verbs_write(struct weft_transport *t, const struct weft_transport_write *write)
 {
     const struct weft_verbs_region *region = write->mr;
-    const bool notifies = t->dc == NULL;
-    const uint32_t places = notifies ? 1 : 2;
 
     if (region == NULL)
         return WEFT_NET_STAGE;
-    if (!is_ready(t, write->process) || t->idle_count < places)
+    if (!is_ready(t, write->process) || t->idle == NULL)
         return WEFT_NET_FULL;
-    struct weft_verbs_queue *queue = find_queue(t, write->process, places);
+    struct weft_verbs_queue *queue = find_queue(t, write->process);
     if (queue == NULL)
         return WEFT_NET_FULL;
     struct ibv_sge sge = {.addr = region->address + ((uintptr_t)write->source - region->base),
@@ -158,18 +139,17 @@ weft_status weft_verbs_write(struct weft_transport *t, const struct weft_transpo
     struct ibv_send_wr wr = {
         .sg_list = &sge,
         .num_sge = 1,
-        .opcode = notifies ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
+        .opcode = t->dc != NULL ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_WRITE_WITH_IMM,
         .imm_data = htonl((uint32_t)write->immediate),
         .wr.rdma = {.remote_addr = weft_verbs_place_base(write->place[0]) + write->offset,
                     .rkey = weft_verbs_place_rkey(write->place[0])}};
-    const struct weft_verbs_op op = {.kind = notifies ? WEFT_VERBS_WRITTEN : WEFT_VERBS_PART,
+    const struct weft_verbs_op op = {.kind = WEFT_VERBS_WRITTEN,
                                      .cookie = write->cookie,
                                      .place = write->place[0],
                                      .offset = write->offset,
                                      .bytes = write->bytes};
-    const weft_status status = post(t, queue, take_op(t, write->process, &op), &wr);
 
-    return status == WEFT_OK && !notifies ? post_word(t, queue, write) : status;
+    return post(t, queue, take_op(t, write->process, &op), &wr);
 }
 
 /* ---- completions ----------------------------------------------------------------------------- */
@@ -191,7 +171,7 @@ static void tell(struct weft_transport *t, const struct weft_verbs_op *last,
         const bool packet = op->kind == WEFT_VERBS_PACKET;
         const bool more = packet && count > 0 && events[count - 1].kind == WEFT_EVENT_SENT &&
                           events[count - 1].process == op->process;
-        if (op->kind != WEFT_VERBS_PART && !more)
+        if (!more)
             events[count++] =
                 (struct weft_transport_event){.kind = packet ? WEFT_EVENT_SENT : WEFT_EVENT_READ,
                                               .process = op->process,

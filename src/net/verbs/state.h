@@ -27,7 +27,7 @@ enum {
 struct weft_verbs_op {
     struct weft_verbs_op *next;
     struct weft_verbs_queue *queue; /* NULL: it is not under way */
-    enum { WEFT_VERBS_PACKET, WEFT_VERBS_WRITTEN, WEFT_VERBS_PART } kind; /* part: tells nothing */
+    enum { WEFT_VERBS_PACKET, WEFT_VERBS_WRITTEN } kind;
     int process;
     unsigned char *slot;           /* its own, for a packet */
     uint64_t cookie;               /* of a write; */
@@ -62,8 +62,8 @@ struct weft_verbs_peer {
 
 /* What an end has done so far, for tests and for the line that close says at WEFT_LOG=info. */
 struct weft_verbs_counts {
-    unsigned long long requests, inlined, completions; /* by the send side */
-    unsigned long long receives, queue_pairs;          /* by the receive side */
+    unsigned long long requests, completions; /* by the send side */
+    unsigned long long receives, queue_pairs; /* by the receive side */
 };
 
 struct weft_verbs_dc;

@@ -137,9 +137,8 @@ static void verbs_close(struct weft_transport *t)
 
     if (c->requests + c->receives > 0)
         weft_say(WEFT_SAY_INFO,
-                 "verbs: %llu requests, %llu of them inline, %llu completions; %llu receives; "
-                 "%llu queue pairs",
-                 c->requests, c->inlined, c->completions, c->receives, c->queue_pairs);
+                 "verbs: %llu requests, %llu completions; %llu receives; %llu queue pairs",
+                 c->requests, c->completions, c->receives, c->queue_pairs);
     if (t->dc != NULL)
         t->dc_ops->close(t);
     WEFT_VERBS_CLOSE(ibv_destroy_qp, t->control.qp);
@@ -188,7 +187,7 @@ static void verbs_caps(struct weft_transport *t, struct weft_transport_caps *cap
         .place_is_key = true,
         .write_from = WRITE_FROM,
         .write_most = t->device.port_attr.max_msg_sz,
-        .immediate = 32,
+        .immediate = t->dc != NULL ? 0 : 32, /* a target of DC cannot tell who wrote */
     };
     snprintf(caps->alike, sizeof(caps->alike), "%s over %s", t->dc != NULL ? "DC" : "RC",
              t->device.ethernet ? "Ethernet" : "InfiniBand");
@@ -205,13 +204,6 @@ static weft_status verbs_connect(struct weft_transport *t, int process, const vo
                                     process, wrong);
 }
 
-static int verbs_poll(struct weft_transport *t, enum weft_net_side side,
-                      struct weft_transport_event *events, int most)
-{
-    return side == WEFT_NET_SEND ? weft_verbs_poll_send(t, events, most)
-                                 : weft_verbs_poll_receive(t, events, most);
-}
-
 const struct weft_transport_ops weft_transport_verbs = {
     .name = "verbs",
     .here = weft_verbs_here,
@@ -224,6 +216,6 @@ const struct weft_transport_ops weft_transport_verbs = {
     .begin = weft_verbs_begin,
     .commit = weft_verbs_commit,
     .write = weft_verbs_write,
-    .poll = verbs_poll,
+    .poll = {weft_verbs_poll_send, weft_verbs_poll_receive},
     .release = weft_verbs_give_back,
 };

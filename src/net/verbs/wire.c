@@ -47,12 +47,3 @@ const char *weft_verbs_parse_control(const void *bytes, size_t count, uint32_t p
     *out = c;
     return NULL;
 }
-
-bool weft_verbs_parse_written(const void *bytes, size_t count, uint32_t processes, uint64_t token,
-                              struct weft_verbs_written *out)
-{
-    if (count != sizeof(*out))
-        return false;
-    memcpy(out, bytes, sizeof(*out));
-    return out->token == token && out->process < processes;
-}

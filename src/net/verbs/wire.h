@@ -1,8 +1,8 @@
 /*
  * net/verbs/wire.h - what processes tell each other over RDMA besides packets, as bytes: the
- * address, the datagrams that make connections, and DC's word of a write. All of it is hostile
- * until one of the parsers here has said that it is whole; they touch nothing but their arguments,
- * so that a fuzzer can call them.
+ * address, and the datagrams that make connections. All of it is hostile until one of the parsers
+ * here has said that it is whole; they touch nothing but their arguments, so that a fuzzer can call
+ * them.
  */
 #ifndef WEFT_NET_VERBS_WIRE_H
 #define WEFT_NET_VERBS_WIRE_H
@@ -41,21 +41,11 @@ struct weft_verbs_control {
 };
 static_assert(sizeof(struct weft_verbs_control) == 24, "the same on both sides, no padding");
 
-/* DC: what was written is there. Shorter than any packet. */
-struct weft_verbs_written {
-    uint64_t token;              /* of the process that it is said to */
-    uint32_t process, immediate; /* who wrote it */
-};
-static_assert(sizeof(struct weft_verbs_written) == 16, "the same on both sides, no padding");
-
 /* Each: a text that says what is wrong with the bytes, or NULL and *out is good to use. dc,
  * ethernet: what all processes have. */
 const char *weft_verbs_parse_address(const void *bytes, bool dc, bool ethernet,
                                      struct weft_verbs_address *out);
 const char *weft_verbs_parse_control(const void *bytes, size_t count, uint32_t processes,
                                      uint64_t token, struct weft_verbs_control *out);
-/* Whether it is one. */
-bool weft_verbs_parse_written(const void *bytes, size_t count, uint32_t processes, uint64_t token,
-                              struct weft_verbs_written *out);
 
 #endif

@@ -27,21 +27,6 @@ static void close_net(struct weft_job *job)
     job->proxy.net = NULL;
 }
 
-/* Whether what has opened reaches the processes of this job. */
-static weft_status check_reach(const struct weft_job *job, const char *name,
-                               const struct weft_net_caps *caps)
-{
-    if (caps->address_bytes > WEFT_NET_ADDRESS_MAX)
-        return weft_err(WEFT_ERR_NETWORK, "%s: an address of %zu bytes, of %d at most", name,
-                        caps->address_bytes, WEFT_NET_ADDRESS_MAX);
-    if (caps->same_host_only && job->numbers.nodes > 1)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "network %s%s%s joins processes of one host, and those of this job are on "
-                        "%d",
-                        name, caps->about[0] != 0 ? " over " : "", caps->about, job->numbers.nodes);
-    return WEFT_OK;
-}
-
 static void network_keeps_memory(void *context)
 {
     struct weft_job *job = context;
@@ -91,10 +76,12 @@ static weft_status open_named(struct weft_job *job, const char *name)
     job->proxy.net_same_host = caps.same_host_only;
     job->proxy.net_stage = caps.stage;
     job->space.state.tells_when_asked = caps.tells_when_asked;
-    weft_status status = check_reach(job, name, &caps);
-    if (status != WEFT_OK)
-        close_net(job);
-    return status;
+    if (!caps.same_host_only || job->numbers.nodes == 1)
+        return WEFT_OK;
+    close_net(job);
+    return weft_err(WEFT_ERR_CONFIG,
+                    "network %s%s%s joins processes of one host, and those of this job are on %d",
+                    name, caps.about[0] != 0 ? " over " : "", caps.about, job->numbers.nodes);
 }
 
 /* How a network opened in one process. Travels as its bytes. */

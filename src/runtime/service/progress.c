@@ -56,68 +56,60 @@ static bool receive_round(struct weft_job *job)
 
 const struct weft_service weft_network_service = {.round = {send_round, receive_round}};
 
-/* What goes wrong in it the job says, once (weft_job_fail). It is not gone after it: until the job
- * has failed there are no more rounds. */
-static bool round_of(struct weft_job *job, enum weft_net_side side)
+/* What is done of a side's work under its lock: a rank's commands, one module's round, or all. */
+struct work {
+    enum weft_net_side side;
+    uint32_t slot;             /* not 0: its commands */
+    weft_service_round *round; /* else, not NULL: this one */
+};
+
+/*
+ * The service itself waits for the lock; a worker does it if nobody is at it; in random mode there
+ * is none. What goes wrong in it the job says, once (weft_job_fail). It is not gone after it: until
+ * the job has failed there are no more rounds. False also if nothing was done.
+ */
+static bool locked(struct weft_job *job, struct work work, bool waits)
 {
+    struct weft_lock *const lock = &job->proxy.progress_lock[work.side];
+    bool did = false;
+
+    if (weft_model == NULL && waits)
+        weft_lock(lock);
+    else if (weft_model == NULL && !weft_lock_try(lock))
+        return false;
     const uint64_t begin = job->trace != NULL ? weft_now_ns() : 0;
     const enum weft_level before = weft_err_level(WEFT_SAY_INFO);
-    const bool did = !weft_job_is_failing(job) && weft_services_round(job, side);
-
+    if (!weft_job_is_failing(job))
+        did = work.slot != 0       ? weft_proxy_serve(job, work.slot)
+              : work.round != NULL ? work.round(job)
+                                   : weft_services_round(job, work.side);
     weft_err_level(before);
     if (did)
-        weft_trace_round(job, side, begin);
+        weft_trace_round(job, work.side, begin);
+    if (weft_model == NULL)
+        weft_unlock(lock);
     return did;
 }
 
-/* A round by the service itself, or by a worker, if nobody is at it; in random mode by the service
- * alone, without a lock. */
-static bool locked_round(struct weft_job *job, enum weft_net_side side, bool service)
+static bool locked_round(struct weft_job *job, enum weft_net_side side, bool waits)
 {
-    struct weft_lock *const lock = &job->proxy.progress_lock[side];
-
-    if (weft_model != NULL)
-        return round_of(job, side);
-    if (service)
-        weft_lock(lock);
-    else if (!weft_lock_try(lock))
-        return false;
-    const bool did = round_of(job, side);
-    weft_unlock(lock);
-    return did;
+    return locked(job, (struct work){.side = side}, waits);
 }
 
 /* What the rank has posted goes to the network now. What is left of it is for the service. */
 void weft_services_posted(void *context, int rank)
 {
     struct weft_job *job = context;
-    const enum weft_level before = weft_err_level(WEFT_SAY_INFO); /* as in round_of */
-    bool done = false;
 
-    if (weft_lock_try(&job->proxy.progress_lock[WEFT_NET_SEND])) {
-        const uint64_t begin = job->trace != NULL ? weft_now_ns() : 0;
-        done = weft_job_status(job) == WEFT_OK && weft_mutation != DRAIN_commands &&
-               weft_proxy_serve(job, (uint32_t)rank + 1);
-        if (done)
-            weft_trace_round(job, WEFT_NET_SEND, begin);
-        weft_unlock(&job->proxy.progress_lock[WEFT_NET_SEND]);
-    }
-    weft_err_level(before);
-    if (!done)
+    if (!locked(job, (struct work){.side = WEFT_NET_SEND, .slot = (uint32_t)rank + 1}, false))
         weft_bell_ring(job->proxy.command_bell);
 }
 
 void weft_services_send(struct weft_job *job, weft_service_round *round)
 {
-    if (weft_model != NULL || !weft_lock_try(&job->proxy.progress_lock[WEFT_NET_SEND])) {
+    if (weft_model != NULL ||
+        !locked(job, (struct work){.side = WEFT_NET_SEND, .round = round}, false))
         weft_bell_ring(job->proxy.command_bell);
-        return;
-    }
-    const enum weft_level before = weft_err_level(WEFT_SAY_INFO); /* as in round_of */
-    if (!weft_job_is_failing(job))
-        round(job);
-    weft_err_level(before);
-    weft_unlock(&job->proxy.progress_lock[WEFT_NET_SEND]);
 }
 
 bool weft_services_help(void *context, uint64_t now)

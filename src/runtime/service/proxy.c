@@ -187,7 +187,7 @@ bool weft_proxy_serve(struct weft_job *job, uint32_t slot)
     struct weft_rank_proxy *proxy = &job->proxy.of_ranks[slot];
     struct weft_command command;
 
-    if (weft_job_is_failing(job))
+    if (weft_job_is_failing(job) || weft_mutation == DRAIN_commands)
         return false;
     bool did = weft_requests_proceed(job, proxy);
     for (int n = 0; n < WEFT_COMMANDS_A_TURN; n++) {
@@ -210,7 +210,7 @@ static bool manager_round(struct weft_job *job)
     uint32_t served = 0;
     bool did = false;
 
-    for (uint32_t slot = 0; slot < slots && weft_mutation != DRAIN_commands; slot++) {
+    for (uint32_t slot = 0; slot < slots; slot++) {
         if (job->ranks.image != NULL && slot + FAR < slots) { /* a device wrote it */
             weft_command_expect(&job->proxy.of_ranks[slot + FAR].commands, 0);
             weft_command_expect(&job->proxy.of_ranks[slot + NEAR].commands, LINES);

@@ -177,7 +177,7 @@ static void packet(struct weft_transport *t, int process, int first, size_t byte
 
 static int take(struct weft_transport *t, enum weft_net_side side)
 {
-    return weft_ofi_poll(t, side, events, EVENTS);
+    return weft_transport_ofi.poll[side](t, events, EVENTS);
 }
 
 /* What went since the last time has been sent, or written. */

@@ -73,18 +73,6 @@ static void controls(void **state)
     WRONG_CONTROL(c.kind = WEFT_VERBS_REPLY + 1);
 }
 
-static void writes(void **state)
-{
-    struct weft_verbs_written w = {.token = TOKEN, .process = 4, .immediate = 7}, out;
-
-    (void)state;
-    assert_true(weft_verbs_parse_written(&w, sizeof(w), PROCESSES, TOKEN, &out));
-    assert_memory_equal(&out, &w, sizeof(w));
-    assert_false(weft_verbs_parse_written(&w, sizeof(w) - 1, PROCESSES, TOKEN, &out));
-    assert_false(weft_verbs_parse_written(&w, sizeof(w), PROCESSES, TOKEN + 1, &out));
-    assert_false(weft_verbs_parse_written(&w, sizeof(w), 4, TOKEN, &out));
-}
-
 /* Good bytes with some of them changed, of any length: nothing is read or taken that is not there.
  */
 static void anything(void **state)
@@ -113,7 +101,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(addresses),
         cmocka_unit_test(controls),
-        cmocka_unit_test(writes),
         cmocka_unit_test(anything),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
