@@ -319,9 +319,13 @@ weft_status weft_plan_settle(struct weft_recording *r)
     weft_status status;
 
     plan->memory = weft_memory_take(r->job, plan->bytes, &status);
-    WEFT_TRY(make_window(r->job, plan));
+    const weft_status made = make_window(r->job, plan);
+    if (made != WEFT_OK)
+        status = made;
     for (int i = 0; i < WEFT_RECORDED_RUNS && status == WEFT_OK; i++)
         status = weft_recording_tables(r, &plan->list[i], i);
+    /* Without a window, too: the memory is freed when all know that there is none. Until then they
+     * look for it. */
     return weft_agree_on(r->job, status);
 }
 
