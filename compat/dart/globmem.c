@@ -142,7 +142,6 @@ dart_ret_t dart_memfree(dart_gptr_t gptr)
 }
 
 struct settlement {
-    size_t bytes;                          /* the largest */
     uint64_t gone[WEFTDART_SEGMENTS / 64]; /* at all units */
 };
 
@@ -152,23 +151,26 @@ static void settle(const weft_combine *combine, const void *from, void *into, si
     struct settlement *const b = into;
 
     (void)combine, (void)count;
-    b->bytes = a->bytes > b->bytes ? a->bytes : b->bytes;
     for (int w = 0; w < WEFTDART_SEGMENTS / 64; w++)
         b->gone[w] &= a->gone[w];
 }
 
-dart_ret_t weftdart_settle(struct weftdart_team *t, size_t *bytes)
+dart_ret_t weftdart_settle(struct weftdart_team *t)
 {
     const weft_combine combine = {
         .combine = settle, .bytes = sizeof(struct settlement), .commutes = 1};
-    struct settlement all = {.bytes = *bytes};
+    struct settlement all = {.gone = {0}};
+    bool registered = false; /* the same at all units */
     weft_team_op *begun;
 
     for (int i = 1; i < WEFTDART_SEGMENTS; i++)
-        if (segments[i].gone && segments[i].team == t->id)
-            all.gone[i / 64] |= (uint64_t)1 << i % 64;
+        if (segments[i].there && segments[i].adopted && segments[i].team == t->id) {
+            registered = true;
+            all.gone[i / 64] |= (uint64_t)segments[i].gone << i % 64;
+        }
+    if (!registered)
+        return DART_OK;
     TRY(weftdart_finish(weft_team_allreduce(t->team, &all, &all, 1, &combine, &begun), &begun));
-    *bytes = all.bytes;
     for (int i = 1; i < WEFTDART_SEGMENTS; i++)
         if ((all.gone[i / 64] >> i % 64 & 1) != 0) {
             TRY_WEFT(weft_gfree(weftdart.job, &segments[i].span));
@@ -182,20 +184,20 @@ static dart_ret_t make_segment(const char *call, dart_team_t team, size_t nelem,
                                dart_datatype_t type, bool adopt, void *memory, dart_gptr_t *gptr)
 {
     weft_gspan span;
-    size_t bytes, most;
+    size_t bytes, whole;
 
     TRY_PLACE_OF(call, gptr);
     TRY_TEAM_OF(call, t, team);
     TRY(weftdart_bytes(call, nelem, type, &bytes));
     if (bytes > SIZE_MAX - 7)
         return INVALID(call, "%zu bytes", bytes);
-    most = bytes;
-    TRY(weftdart_settle(t, &most));
+    whole = (bytes + 7) & ~(size_t)7; /* the last small element is in a word that updates reach */
+    TRY(weftdart_settle(t));
     if (adopt)
         TRY_WEFT(weft_gadopt(weftdart.job, t->group, memory, bytes, &span));
-    else /* the last small element, too, is in a word that updates reach */
-        TRY_WEFT(weft_galloc(weftdart.job, t->group, (most + 7) & ~(size_t)7, &span));
-    weftdart_segment_enter(team, adopt ? bytes : most, adopt, &span);
+    else
+        TRY_WEFT(weft_galloc_most(weftdart.job, t->group, whole, &span));
+    weftdart_segment_enter(team, adopt || span.bytes == whole ? bytes : span.bytes, adopt, &span);
     const int number = (int)span.base.segment;
     *gptr = (dart_gptr_t){.segid = (int16_t)(adopt ? -number : number), .teamid = team};
     return DART_OK;

@@ -172,7 +172,7 @@ dart_ret_t dart_team_destroy(dart_team_t *team)
     TRY_TEAM(t, *team);
     if (*team == DART_TEAM_ALL)
         return INVALID(__func__, "DART_TEAM_ALL stays");
-    TRY(weftdart_settle(t, &(size_t){0}));
+    TRY(weftdart_settle(t));
     if (weftdart_segments_of(*team) != 0)
         return INVALID(__func__, "team %d has %d segments, allocators or locks", *team,
                        weftdart_segments_of(*team));

@@ -97,6 +97,9 @@ WEFT_API weft_status weft_host_heap_numbers(weft_job *job, weft_heap_numbers *nu
 WEFT_API weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span);
 /* The same, but bytes may differ between members; span->bytes is the caller's. */
 WEFT_API weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span);
+/* The same, but each member gets the largest size that one asks for; span->bytes is that. */
+WEFT_API weft_status weft_galloc_most(weft_job *job, weft_comm group, size_t bytes,
+                                      weft_gspan *span);
 /*
  * Makes a segment of memory that the program has: `bytes` bytes at base, which may differ between
  * members. base: as for weft_register. span->bytes is the caller's. Collective, as weft_galloc.

@@ -183,7 +183,8 @@ static void heaps(weft_job *job, struct weft_pgas *pgas, uint32_t segment, weft_
 {
     struct weft_gsegment *const heap = weft_gsegment_at(&pgas->space, segment);
 
-    heap->known = 1;
+    heap->known = WEFT_GSEGMENT_KNOWN;
+    pgas->bits[0].used |= (uint64_t)1 << segment;
     heap->win = win;
     for (int p = 0; p < pgas->space.places; p++) {
         const uint64_t all = job->space.state.windows[weft_handle_index(win)].entry[p].bytes;
@@ -191,15 +192,13 @@ static void heaps(weft_job *job, struct weft_pgas *pgas, uint32_t segment, weft_
     }
 }
 
-/* Copies all but what the kernels' allocator does to the device. */
+/* Copies all but segments, and what the kernels' allocator does, to the device. */
 static weft_status publish(weft_job *job, struct weft_pgas *pgas)
 {
     struct weft_gspace copy = pgas->space;
 
     copy.table = pgas->table_on_device;
-    WEFT_TRY(weft_copy(job, pgas->on_device, &copy, sizeof(copy)));
-    return weft_copy(job, pgas->table_on_device, pgas->space.table,
-                     pgas->space.segments * weft_gsegment_bytes(pgas->space.places));
+    return weft_copy(job, pgas->on_device, &copy, sizeof(copy));
 }
 
 /* The windows, and what kernels see. Collective. */
@@ -216,8 +215,7 @@ static weft_status open_heaps(weft_job *job, struct weft_pgas *pgas)
     }
     const weft_status status = publish(job, pgas);
     if (status != WEFT_OK) /* the others come to the barrier */
-        weft_job_fail(job, status, "process %d: no memory for the table of segments",
-                      pgas->space.me);
+        weft_job_fail(job, status, "process %d: could not write to its heap", pgas->space.me);
     return status == WEFT_OK ? weft_host_barrier(job) : status;
 }
 
@@ -235,7 +233,9 @@ weft_status weft_pgas_open(weft_job *job)
     pgas->host_heaps = host_heaps;
     pgas->space.me = job->numbers.process;
     pgas->space.places = job->numbers.processes;
-    pgas->space.segments = (uint32_t)job->config.segments;
+    pgas->space.segments = pgas->changed_end = (uint32_t)job->config.segments;
+    for (uint32_t i = pgas->space.segments; i < WEFT_GSEGMENTS; i++)
+        pgas->bits[i / 64].used |= (uint64_t)1 << i % 64;
     pgas->space.apart = !job->device_ops->host_access;
     weft_status status = make_heap(job, pgas);
     if (status != WEFT_OK) /* the others come to the window, and hear of it there */
@@ -259,7 +259,7 @@ weft_status weft_pgas_close(weft_job *job)
 }
 
 /* A job may close without weft_pgas_close. */
-const struct weft_module weft_pgas_module = {.close = forget};
+const struct weft_module weft_pgas_module = {.launch = weft_pgas_launch, .close = forget};
 
 weft_gspace *weft_pgas_space(weft_job *job)
 {

@@ -10,19 +10,25 @@
 
 enum { WEFT_GSEGMENTS = 1024, WEFT_GSEGMENT_WORDS = WEFT_GSEGMENTS / 64 };
 
+/* Of 64 segments, by the bits of their numbers. used: not FREE, or none; dropped: DROPPED. */
+struct weft_gbits {
+    uint64_t used, dropped;
+};
+
 /* What a place brings to a call that a group makes together. */
 struct weft_gbrought {
     uint32_t call;   /* an enum weft_gcall */
     uint32_t status; /* what has gone wrong already */
     uint64_t bytes, at, left;
-    uint32_t generation, segment;          /* it would give; it means */
-    uint64_t bits[3][WEFT_GSEGMENT_WORDS]; /* of segments, by their weft_gknown */
+    uint32_t generation, segment;                /* it would give; it means */
+    struct weft_gbits bits[WEFT_GSEGMENT_WORDS]; /* those that WEFT_SEGMENTS needs travel */
 };
 
 enum weft_gcall {
     WEFT_GCALL_NONE,
     WEFT_GCALL_ALLOC,
     WEFT_GCALL_ALLOC_V,
+    WEFT_GCALL_ALLOC_MOST,
     WEFT_GCALL_ADOPT,
     WEFT_GCALL_FREE
 };
@@ -50,10 +56,15 @@ struct weft_pgas {
     weft_win host_win;
     struct weft_gheap of_host;
     uint32_t serial; /* of segments made */
+    struct weft_gbits bits[WEFT_GSEGMENT_WORDS];
+    uint32_t changed, changed_end; /* segments that the device's table has not as they are */
 };
 
 /* Of this job, in a call of the program. Errors: STATE. */
 weft_status weft_pgas_enter(weft_job *job, const char *call, struct weft_pgas **pgas);
+
+/* Before a kernel: its table has the segments as they are. Errors: DEVICE, not said. */
+weft_status weft_pgas_launch(weft_job *job);
 
 /* Flushes all segments. Other threads may make some meanwhile. */
 void weft_pgas_flush(weft_self *self, const struct weft_gspace *space);

@@ -11,6 +11,7 @@
 
 #include "runtime/space/tables.h"
 
+#include <stddef.h>
 #include <string.h>
 
 /* The members of a call, and what they bring. */
@@ -47,26 +48,57 @@ static weft_status gather(weft_job *job, const char *call, weft_comm group, stru
                                job->numbers.process);
 }
 
+/* What this place has of a segment. Last: another thread may be in weft_host_gflush. */
+static void mark(struct weft_pgas *pgas, uint32_t number, enum weft_gknown known)
+{
+    struct weft_gbits *const bits = &pgas->bits[number / 64];
+    const uint64_t bit = (uint64_t)1 << number % 64;
+
+    bits->used = known != WEFT_GSEGMENT_FREE ? bits->used | bit : bits->used & ~bit;
+    bits->dropped = known == WEFT_GSEGMENT_DROPPED ? bits->dropped | bit : bits->dropped & ~bit;
+    pgas->changed = number < pgas->changed ? number : pgas->changed;
+    pgas->changed_end = number >= pgas->changed_end ? number + 1 : pgas->changed_end;
+    __atomic_store_n(&weft_gsegment_at(&pgas->space, number)->known, known, __ATOMIC_RELEASE);
+}
+
+weft_status weft_pgas_launch(weft_job *job)
+{
+    struct weft_pgas *const pgas = job->pgas;
+
+    if (pgas == NULL || pgas->changed >= pgas->changed_end)
+        return WEFT_OK;
+    const size_t each = weft_gsegment_bytes(pgas->space.places);
+    WEFT_TRY(weft_job_copy(job, pgas->table_on_device + pgas->changed * each,
+                           weft_gsegment_at(&pgas->space, pgas->changed),
+                           (pgas->changed_end - pgas->changed) * each));
+    pgas->changed = pgas->space.segments;
+    pgas->changed_end = 0;
+    return WEFT_OK;
+}
+
 /* All bring something, and get what all have brought. A row is written again in the second call
  * from now: whoever writes it then has been told in the next one that it was read. */
 static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbrought *mine)
 {
     struct weft_pgas *const pgas = m->pgas;
     const size_t places = (size_t)pgas->space.places, me = (size_t)pgas->space.me;
+    const size_t words = (pgas->space.segments + 63) / 64;
+    const size_t bytes = offsetof(struct weft_gbrought, bits) + words * sizeof(mine->bits[0]);
 
-    for (uint32_t i = 1; i < pgas->space.segments; i++)
-        mine->bits[weft_gsegment_at(&pgas->space, i)->known][i / 64] |= (uint64_t)1 << i % 64;
+    memcpy(mine->bits, pgas->bits, words * sizeof(mine->bits[0]));
     mine->generation = pgas->serial + 1;
+    WEFT_HOST_BEGIN(job, self, "weft_galloc");
+    WEFT_HOST_TRY(weft_host_together(job, m->call));
     for (int i = 0; i < m->members; i++) {
         const size_t row = (pgas->met[m->place[i]] & 1) * places + me;
-        WEFT_TRY(weft_host_put(job, pgas->boards_win, m->place[i], row * sizeof(*mine), mine,
-                               sizeof(*mine)));
+        weft_put(self, pgas->boards_win, m->place[i], row * sizeof(*mine), mine, bytes);
     }
-    WEFT_TRY(weft_host_flush(job, pgas->boards_win));
-    WEFT_TRY(weft_host_group_barrier(job, m->group));
+    weft_flush(self, pgas->boards_win);
+    weft_barrier(self, m->group);
+    weft_host_leave(job, WEFT_OK);
     for (int i = 0; i < m->members; i++) { /* others may be under way */
         const size_t q = (size_t)m->place[i], row = (pgas->met[q]++ & 1) * places + q;
-        weft_read_shared(&m->all[q], &pgas->boards[row], sizeof(*mine));
+        weft_read_shared(&m->all[q], &pgas->boards[row], bytes);
     }
     return WEFT_OK;
 }
@@ -75,9 +107,9 @@ static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbroug
 static uint32_t free_number(const struct meeting *m)
 {
     for (uint32_t w = 0; w < WEFT_GSEGMENT_WORDS; w++) {
-        uint64_t free = UINT64_MAX;
+        uint64_t free = ~m->pgas->bits[w].used;
         for (int i = 0; i < m->members; i++)
-            free &= m->all[m->place[i]].bits[WEFT_GSEGMENT_FREE][w];
+            free &= ~m->all[m->place[i]].bits[w].used;
         if (free != 0)
             return w * 64 + (uint32_t)__builtin_ctzll(free);
     }
@@ -87,25 +119,24 @@ static uint32_t free_number(const struct meeting *m)
 /* Segments that all of their places have dropped, which are all here, are free from now on. */
 static void end_dropped(const struct meeting *m)
 {
-    const struct weft_gspace *const space = &m->pgas->space;
+    struct weft_pgas *const pgas = m->pgas;
 
-    for (uint32_t i = 1; i < space->segments; i++) {
-        struct weft_gsegment *const segment = weft_gsegment_at(space, i);
-        bool all = segment->known == WEFT_GSEGMENT_DROPPED;
-        for (int q = 0; all && q < space->places; q++)
-            all = !segment->part[q].present ||
-                  (m->all[q].bits[WEFT_GSEGMENT_DROPPED][i / 64] >> i % 64 & 1) != 0;
+    for (uint32_t i = 0; i < pgas->space.segments; i++) {
+        const struct weft_gpart *const part = weft_gsegment_at(&pgas->space, i)->part;
+        bool all = (pgas->bits[i / 64].dropped >> i % 64 & 1) != 0;
+        for (int q = 0; all && q < pgas->space.places; q++)
+            all = !part[q].present || (m->all[q].bits[i / 64].dropped >> i % 64 & 1) != 0;
         if (!all)
             continue;
-        segment->known = WEFT_GSEGMENT_FREE;
-        weft_buddy_give(m->pgas->buddy, segment->part[space->me].at, 0);
+        mark(pgas, i, WEFT_GSEGMENT_FREE);
+        weft_buddy_give(pgas->buddy, part[pgas->space.me].at, 0);
     }
 }
 
 static const char *name_of(uint32_t call)
 {
-    static const char *const names[] = {"nothing", "weft_galloc", "weft_galloc_v", "weft_gadopt",
-                                        "weft_gfree"};
+    static const char *const names[] = {"nothing",          "weft_galloc", "weft_galloc_v",
+                                        "weft_galloc_most", "weft_gadopt", "weft_gfree"};
 
     return call < sizeof(names) / sizeof(names[0]) ? names[call] : "garbage";
 }
@@ -153,34 +184,46 @@ static int full_place(const struct meeting *m)
     return -1;
 }
 
-/* All make the same call. Without room they do so again, when what was dropped has ended. */
+/* Of weft_galloc_most: whether sizes differ. Then the block goes back, for one of the largest. */
+static bool ask_for_most(const struct meeting *m, struct weft_gbrought *mine)
+{
+    uint64_t most = 0, least = UINT64_MAX;
+
+    for (int i = 0; mine->call == WEFT_GCALL_ALLOC_MOST && i < m->members; i++) {
+        const uint64_t bytes = m->all[m->place[i]].bytes;
+        most = bytes > most ? bytes : most;
+        least = bytes < least ? bytes : least;
+    }
+    if (most <= least)
+        return false;
+    if (mine->at != WEFT_BUDDY_NONE)
+        weft_buddy_give(m->pgas->buddy, mine->at, 0);
+    mine->at = WEFT_BUDDY_NONE;
+    mine->bytes = most;
+    return true;
+}
+
+/* All make the same call. Without room they do so again, when what was dropped has ended; and where
+ * sizes are not yet the largest. */
 static weft_status meet(weft_job *job, struct meeting *m, struct weft_gbrought *mine)
 {
+    bool more = false;
     int full = -1;
 
-    for (int i = 0; i == 0 || (i == 1 && (full >= 0 || free_number(m) == 0)); i++) {
-        memset(mine->bits, 0, sizeof(mine->bits));
+    for (int i = 0; i == 0 || more || (i == 1 && (full >= 0 || free_number(m) == 0)); i++) {
         if (mine->at == WEFT_BUDDY_NONE)
             take(m->pgas, mine);
         WEFT_TRY(exchange(job, m, mine));
         WEFT_TRY(compare(job, m));
         end_dropped(m);
         full = full_place(m);
+        more = i == 0 && ask_for_most(m, mine);
     }
     return full < 0 ? WEFT_OK
                     : weft_refused(job, WEFT_ERR_MEMORY,
                                    "%s: place %d has %llu of %llu bytes in its heap (WEFT_HEAP)",
                                    m->call, full, (unsigned long long)m->all[full].left,
                                    (unsigned long long)m->all[full].bytes);
-}
-
-/* Kernels see a segment's row. */
-static weft_status publish(weft_job *job, struct weft_pgas *pgas, uint32_t number)
-{
-    const size_t bytes = weft_gsegment_bytes(pgas->space.places);
-
-    return weft_copy(job, pgas->table_on_device + number * bytes,
-                     weft_gsegment_at(&pgas->space, number), bytes);
 }
 
 /* Makes the segment that all have agreed upon. heap: its parts lie there. */
@@ -207,16 +250,12 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
                                                          .member = heap ? m->place[i] : i,
                                                          .present = 1};
     }
-    /* Last: another thread may be in weft_host_gflush. */
-    __atomic_store_n(&segment->known, WEFT_GSEGMENT_KNOWN, __ATOMIC_RELEASE);
-    const weft_status status = publish(job, pgas, number);
-    if (status != WEFT_OK)
-        weft_job_fail(job, status, "process %d: no memory in %s", pgas->space.me, m->call);
+    mark(pgas, number, WEFT_GSEGMENT_KNOWN);
     *span = (weft_gspan){.base = weft_gptr_make(m->place[0], number, segment->generation, 0),
                          .bytes = m->all[pgas->space.me].bytes,
                          .group = m->group,
                          .members = m->members};
-    return status;
+    return WEFT_OK;
 }
 
 /* base: of WEFT_GCALL_ADOPT. */
@@ -254,6 +293,11 @@ weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes, weft_gsp
     return make_segment(job, WEFT_GCALL_ALLOC_V, group, NULL, bytes, span);
 }
 
+weft_status weft_galloc_most(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
+{
+    return make_segment(job, WEFT_GCALL_ALLOC_MOST, group, NULL, bytes, span);
+}
+
 weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes, weft_gspan *span)
 {
     return make_segment(job, WEFT_GCALL_ADOPT, group, base, bytes, span);
@@ -274,11 +318,9 @@ weft_status weft_gfree(weft_job *job, weft_gspan *span)
     if (adopted)
         WEFT_TRY(meet(job, &m, &mine));
     struct weft_gsegment *const segment = weft_gsegment_at(&m.pgas->space, mine.segment);
-    __atomic_store_n(&segment->known, adopted ? WEFT_GSEGMENT_FREE : WEFT_GSEGMENT_DROPPED,
-                     __ATOMIC_RELAXED);
     segment->generation++;
+    mark(m.pgas, mine.segment, adopted ? WEFT_GSEGMENT_FREE : WEFT_GSEGMENT_DROPPED);
     *span = (weft_gspan){.members = 0};
-    WEFT_TRY(publish(job, m.pgas, mine.segment));
     return adopted ? weft_host_win_free(job, &segment->win) : WEFT_OK;
 }
 

@@ -3,8 +3,8 @@
  * a table of segments. A global pointer becomes a window, its member and an offset there.
  *
  * A heap is a window of host programs, and segments of weft_galloc lie in it; memory that was
- * adopted has a window of its own. Kernels read the table in device memory, which host programs
- * change only while no kernel runs; those have a copy.
+ * adopted has a window of its own. Kernels read the table in device memory. Host programs have a
+ * copy, which they change only while no kernel runs; the next kernel's start brings it there.
  */
 #ifndef WEFT_PGAS_SPACE_H
 #define WEFT_PGAS_SPACE_H

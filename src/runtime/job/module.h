@@ -13,6 +13,8 @@ struct weft_module {
     weft_status (*open)(struct weft_job *job);
     /* All are connected, services do not run yet. Collective, blocking. */
     weft_status (*meet)(struct weft_job *job);
+    /* Before each run of a kernel. Local. Errors: the job fails. */
+    weft_status (*launch)(struct weft_job *job);
     /* All processes are in weft_close, the services still run. */
     void (*leave)(struct weft_job *job);
     /* Frees all. Nothing runs any more; also where open or meet failed, or did not come. */

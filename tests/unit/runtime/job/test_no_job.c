@@ -202,6 +202,7 @@ static void pgas_calls(void **state)
     REFUSED(weft_host_heap_numbers, NULL, &heap);
     REFUSED(weft_galloc, NULL, WEFT_COMM_HOST, 8, &span);
     REFUSED(weft_galloc_v, NULL, WEFT_COMM_HOST, 8, &span);
+    REFUSED(weft_galloc_most, NULL, WEFT_COMM_HOST, 8, &span);
     REFUSED(weft_gadopt, NULL, WEFT_COMM_HOST, &word, 8, &span);
     REFUSED(weft_gfree, NULL, &span);
     IS(weft_gspan_member, weft_gptr_is_null(weft_gspan_member(NULL, &span, 0)));

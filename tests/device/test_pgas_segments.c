@@ -1,0 +1,82 @@
+/*
+ * Segments that come and go between runs of a kernel, whose ranks know those of their run; and
+ * members that ask for other sizes get the largest.
+ */
+#include "support/test.h"
+
+#include <weft/pgas.h>
+
+enum { RUNS = 5 };
+
+struct data {
+    struct test_check check;
+    weft_gspace *space;
+    weft_gptr last; /* the last word of the next place's part */
+    uint64_t value;
+};
+
+WEFT_KERNEL(mark, struct data, user)
+{
+    if (weft_rank(self, WEFT_COMM_DEVICE) == 0)
+        weft_gput(self, user->space, user->last, &user->value, 8);
+    weft_gflush(self, user->space);
+    test_done(self, &user->check);
+}
+
+#ifndef __CUDACC__
+
+#include "support/pgas_open.h"
+
+#include <stdlib.h>
+
+static weft_gptr last_word(struct test_env *env, const weft_gspan *span, int place)
+{
+    return weft_gptr_add(weft_gspan_member(env->job, span, place), (int64_t)span->bytes - 8);
+}
+
+/* before: two segments, in turns: one is freed when a later one is there. */
+static void run(struct test_env *env, struct data *user, int i, weft_gspan before[2])
+{
+    const size_t me = (size_t)env->numbers->process, n = (size_t)env->numbers->processes;
+    const size_t mine = i % 2 == 0 ? me + 1 : n;
+    weft_gspan *const span = &before[i % 2];
+    uint64_t seen = 0;
+
+    if (i >= 2)
+        TEST_EQ(env, weft_gfree(env->job, span), WEFT_OK);
+    TEST_EQ(env, weft_galloc_most(env->job, WEFT_COMM_HOST, 8 * mine, span), WEFT_OK);
+    TEST_EQ(env, span->bytes, 8 * n);
+    user->last = last_word(env, span, (int)((me + 1) % n));
+    user->value = 100 * (uint64_t)i + me;
+    test_run(env, user, sizeof(*user));
+    TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
+    TEST_EQ(env, weft_host_gget(env->job, last_word(env, span, (int)me), &seen, 8), WEFT_OK);
+    TEST_EQ(env, seen, 100 * (uint64_t)i + (me + n - 1) % n);
+    TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
+}
+
+static int body(struct test_env *env)
+{
+    struct data user = {.check = {.failed = 0}};
+    weft_gspan span[2];
+
+    if (!test_pgas_open(env))
+        return TEST_PASSED;
+    if (!test_prepare(env, &mark))
+        return TEST_FAILED;
+    user.space = weft_pgas_space(env->job);
+    for (int i = 0; i < RUNS; i++)
+        run(env, &user, i, span);
+    for (int i = 0; i < 2; i++)
+        TEST_EQ(env, weft_gfree(env->job, &span[i]), WEFT_OK);
+    TEST_EQ(env, weft_pgas_close(env->job), WEFT_OK);
+    return TEST_PASSED;
+}
+
+int main(int argc, char **argv)
+{
+    setenv("WEFT_HEAP", "1M", 0);
+    setenv("WEFT_HOST_HEAP", "1M", 0);
+    return test_main(argc, argv, body);
+}
+#endif
