@@ -156,8 +156,8 @@ dart_ret_t weftdart_pointer(const char *call, dart_gptr_t gptr, weft_gptr *point
 /* Where it leads; so many bytes from there on are in the segment. */
 dart_ret_t weftdart_where(const char *call, dart_gptr_t gptr, size_t bytes, weft_gwhere *where);
 void weftdart_segment_enter(dart_team_t team, size_t bytes, bool adopted, const weft_gspan *span);
-/* Frees what all units have deregistered. Collective, with messages only if the team has memory that
- * was registered. */
+/* Frees what all units have deregistered. Collective; it sends no messages if the team has no
+ * memory that was registered. */
 dart_ret_t weftdart_settle(struct weftdart_team *t);
 /* Segments of the team, not freed. */
 int weftdart_segments_of(dart_team_t team);

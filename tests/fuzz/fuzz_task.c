@@ -57,6 +57,7 @@ static struct weft_task_place place;
 static struct weft_task_host host;
 static struct weft_task_rank rank;
 static uint32_t posted; /* entries of the host program */
+static uint32_t closed; /* the phase that it closed last */
 static uint64_t now;
 static int ran;
 static void *block[BLOCKS]; /* the place's memory */
@@ -160,10 +161,12 @@ static void any_word(void)
     case 5:
         word[weft_task_cancel_at(PLACES, fuzz_byte(&in))] = fuzz_byte(&in) % 2;
         break;
-    case 6:
-        *(fuzz_byte(&in) % 2 != 0 ? &place.mail->books[0].created
-                                  : &place.mail->books[0].completed) += 1;
+    case 6: {
+        const unsigned which = fuzz_byte(&in);
+        struct weft_task_books *const books = &place.mail->books[which / 2 % 2];
+        *(which % 2 != 0 ? &books->created : &books->completed) += 1;
         break;
+    }
     default:
         word[fuzz_word(&in) % weft_task_cancel_at(PLACES, WEFT_TASK_STATES)] = fuzz_number(&in);
     }
@@ -190,7 +193,8 @@ static void others(void)
             own_task();
             break;
         case 2:
-            say(WEFT_TASK_WHAT_CLOSE, 1, NULL);
+            if (closed == host.finished) /* the phase before is over */
+                say(WEFT_TASK_WHAT_CLOSE, closed = closed % WEFT_TASK_PHASES + 1, NULL);
             break;
         case 3:
         case 4:
@@ -367,7 +371,7 @@ static void free_place(void)
     memset(&place, 0, sizeof(place));
     memset(&rank, 0, sizeof(rank));
     memset(&host, 0, sizeof(host));
-    posted = 0;
+    posted = closed = 0;
     now = 0;
     ran = 0;
 }
