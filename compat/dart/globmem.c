@@ -141,38 +141,25 @@ dart_ret_t dart_memfree(dart_gptr_t gptr)
     return weftdart_result(weft_host_local_free(weftdart.job, pointer));
 }
 
-struct settlement {
-    uint64_t gone[WEFTDART_SEGMENTS / 64]; /* at all units */
-};
-
-static void settle(const weft_combine *combine, const void *from, void *into, size_t count)
-{
-    const struct settlement *const a = from;
-    struct settlement *const b = into;
-
-    (void)combine, (void)count;
-    for (int w = 0; w < WEFTDART_SEGMENTS / 64; w++)
-        b->gone[w] &= a->gone[w];
-}
-
 dart_ret_t weftdart_settle(struct weftdart_team *t)
 {
-    const weft_combine combine = {
-        .combine = settle, .bytes = sizeof(struct settlement), .commutes = 1};
-    struct settlement all = {.gone = {0}};
+    uint64_t gone[WEFTDART_SEGMENTS / 64] = {0};
+    size_t words = WEFTDART_SEGMENTS / 64;
+    weft_combine both;
     bool registered = false; /* the same at all units */
     weft_team_op *begun;
 
     for (int i = 1; i < WEFTDART_SEGMENTS; i++)
         if (segments[i].there && segments[i].adopted && segments[i].team == t->id) {
             registered = true;
-            all.gone[i / 64] |= (uint64_t)segments[i].gone << i % 64;
+            gone[i / 64] |= (uint64_t)segments[i].gone << i % 64;
         }
     if (!registered)
         return DART_OK;
-    TRY(weftdart_finish(weft_team_allreduce(t->team, &all, &all, 1, &combine, &begun), &begun));
+    TRY(weftdart_combine(__func__, DART_TYPE_ULONG, DART_OP_BAND, &words, &both));
+    TRY(weftdart_finish(weft_team_allreduce(t->team, gone, gone, words, &both, &begun), &begun));
     for (int i = 1; i < WEFTDART_SEGMENTS; i++)
-        if ((all.gone[i / 64] >> i % 64 & 1) != 0) {
+        if ((gone[i / 64] >> i % 64 & 1) != 0) {
             TRY_WEFT(weft_gfree(weftdart.job, &segments[i].span));
             segments[i].there = segments[i].gone = false;
         }
