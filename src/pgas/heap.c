@@ -192,16 +192,7 @@ static void heaps(weft_job *job, struct weft_pgas *pgas, uint32_t segment, weft_
     }
 }
 
-/* Copies all but segments, and what the kernels' allocator does, to the device. */
-static weft_status publish(weft_job *job, struct weft_pgas *pgas)
-{
-    struct weft_gspace copy = pgas->space;
-
-    copy.table = pgas->table_on_device;
-    return weft_copy(job, pgas->on_device, &copy, sizeof(copy));
-}
-
-/* The windows, and what kernels see. Collective. */
+/* The windows, and what kernels see but segments (weft_pgas_launch). Collective. */
 static weft_status open_heaps(weft_job *job, struct weft_pgas *pgas)
 {
     WEFT_TRY(
@@ -213,7 +204,9 @@ static weft_status open_heaps(weft_job *job, struct weft_pgas *pgas)
         WEFT_TRY(weft_host_win_create(job, pgas->host, bytes, &pgas->host_win));
         heaps(job, pgas, WEFT_GSEGMENT_HOST, pgas->host_win);
     }
-    const weft_status status = publish(job, pgas);
+    struct weft_gspace copy = pgas->space;
+    copy.table = pgas->table_on_device;
+    const weft_status status = weft_copy(job, pgas->on_device, &copy, sizeof(copy));
     if (status != WEFT_OK) /* the others come to the barrier */
         weft_job_fail(job, status, "process %d: could not write to its heap", pgas->space.me);
     return status == WEFT_OK ? weft_host_barrier(job) : status;
