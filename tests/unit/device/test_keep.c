@@ -89,10 +89,8 @@ static void shared_memory_is_not_registered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(from_the_second_use_on),
-        TEST(those_that_displace_each_other_become_rare),
-        TEST(neighbours_are_one_registration),
-        TEST(growing_is_not_displacing),
+        TEST(from_the_second_use_on),          TEST(those_that_displace_each_other_become_rare),
+        TEST(neighbours_are_one_registration), TEST(growing_is_not_displacing),
         TEST(shared_memory_is_not_registered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
