@@ -319,13 +319,9 @@ weft_status weft_plan_settle(struct weft_recording *r)
     weft_status status;
 
     plan->memory = weft_memory_take(r->job, plan->bytes, &status);
-    const weft_status made = make_window(r->job, plan);
-    if (made != WEFT_OK)
-        status = made;
+    WEFT_TRY(make_window(r->job, plan));
     for (int i = 0; i < WEFT_RECORDED_RUNS && status == WEFT_OK; i++)
         status = weft_recording_tables(r, &plan->list[i], i);
-    /* Without a window, too: the memory is freed when all know that there is none. Until then they
-     * look for it. */
     return weft_agree_on(r->job, status);
 }
 

@@ -24,13 +24,17 @@ static_assert(sizeof(struct weft_contribution) == 56, "it travels as its bytes: 
  */
 void weft_contribution_place(struct weft_job *job, weft_comm claim, uint64_t base, uint64_t bytes,
                              struct weft_contribution *c);
+/* Why a member's part of a window cannot be, the same in every process; alone: no other process
+ * reaches it. */
+weft_status weft_entry_check(const struct weft_job *job, bool alone,
+                             const struct weft_contribution *c);
 /*
- * The entry of a window for that member; alone: no other process reaches it; brief: it may have
- * ended, and its memory be freed, before this process hears of it. Returns why it cannot be, the
- * same in every process. Table lock held.
+ * The entry of a window for that member, whose memory is mapped, so only if there is a window;
+ * brief: it may have ended, and its memory be freed, before this process hears of it. Table lock
+ * held.
  */
-weft_status weft_entry_fill(struct weft_job *job, struct weft_member member, bool alone, bool brief,
-                            const struct weft_contribution *c, struct weft_window_entry *entry);
+void weft_entry_fill(struct weft_job *job, struct weft_member member, bool alone, bool brief,
+                     const struct weft_contribution *c, struct weft_window_entry *entry);
 /* Ranks see it no more, and what was registered for it is given up. Table lock held. */
 void weft_window_drop(struct weft_job *job, weft_win win);
 

@@ -75,13 +75,22 @@ static void say_no_window(struct weft_job *job, const struct weft_comm_entry *co
         weft_say(WEFT_SAY_WARN, "%s: %s", weft_status_name(status), text);
 }
 
-weft_status weft_entry_fill(struct weft_job *job, struct weft_member member, bool alone, bool brief,
-                            const struct weft_contribution *c, struct weft_window_entry *entry)
+weft_status weft_entry_check(const struct weft_job *job, bool alone,
+                             const struct weft_contribution *c)
+{
+    if (c->a != WEFT_OK)
+        return c->a < WEFT_STATUS_COUNT ? (weft_status)c->a : WEFT_ERR_PROTOCOL;
+    return c->segment == WEFT_NO_SEGMENT && c->b != 0 && !alone &&
+                   job->config.path == WEFT_PATH_DIRECT
+               ? WEFT_ERR_UNSUPPORTED
+               : WEFT_OK;
+}
+
+void weft_entry_fill(struct weft_job *job, struct weft_member member, bool alone, bool brief,
+                     const struct weft_contribution *c, struct weft_window_entry *entry)
 {
     const bool here = member.process == job->numbers.process;
 
-    if (c->a != WEFT_OK)
-        return c->a < WEFT_STATUS_COUNT ? (weft_status)c->a : WEFT_ERR_PROTOCOL;
     entry->bytes = c->b;
     entry->home = c->base;
     entry->key = c->key;
@@ -93,12 +102,8 @@ weft_status weft_entry_fill(struct weft_job *job, struct weft_member member, boo
     else if (c->segment != WEFT_NO_SEGMENT)
         entry->address =
             weft_memory_mapped(job, member.process, c->segment, c->segment_offset, c->b, brief);
-    if (c->segment != WEFT_NO_SEGMENT || c->b == 0 || alone)
-        return WEFT_OK;
-    if (job->config.path == WEFT_PATH_DIRECT)
-        return WEFT_ERR_UNSUPPORTED;
-    if (!here)
-        return WEFT_OK;
+    if (c->segment != WEFT_NO_SEGMENT || c->b == 0 || alone || !here)
+        return;
     /* Others can only reach it through this process's receive task. */
     weft_store_relaxed_u32(&job->space.state.signals->proxied, 1);
     weft_say(WEFT_SAY_INFO,
@@ -106,32 +111,14 @@ weft_status weft_entry_fill(struct weft_job *job, struct weft_member member, boo
              "reach it through the host over %s",
              weft_slot_name(job, member.slot).text, (unsigned long long)c->b,
              weft_net_name(job->proxy.net));
-    return WEFT_OK;
-}
-
-/*
- * Fills a window's entries; returns why the window cannot be, the same on every process, and by
- * whose contribution.
- */
-static weft_status fill_entries(struct weft_job *job, const struct weft_comm_entry *comm,
-                                const struct weft_contribution *all,
-                                struct weft_window_entry *entry, int32_t *whose)
-{
-    for (int32_t i = 0; i < comm->members; i++) {
-        const weft_status status = weft_entry_fill(job, comm->member[i], comm->leaders == 1,
-                                                   comm->leader_index < 0, &all[i], &entry[i]);
-        *whose = i;
-        if (status != WEFT_OK)
-            return status;
-    }
-    *whose = -1;
-    return WEFT_OK;
 }
 
 static void apply_win_create(struct weft_job *job, const struct weft_comm_entry *comm,
                              const struct weft_contribution *all, struct weft_objection why)
 {
     struct weft_window_entry *entry = calloc((size_t)comm->members + 1, sizeof(*entry));
+    const bool alone = comm->leaders == 1;
+    weft_status status = WEFT_OK;
     weft_win win = WEFT_WIN_NONE;
     int32_t whose = -1;
 
@@ -139,10 +126,16 @@ static void apply_win_create(struct weft_job *job, const struct weft_comm_entry 
         fail_memory(job, "weft_win_create", comm->members);
         return;
     }
-    weft_status status = fill_entries(job, comm, all, entry, &whose);
+    for (int32_t i = 0; i < comm->members && status == WEFT_OK; i++) {
+        status = weft_entry_check(job, alone, &all[i]);
+        whose = status == WEFT_OK ? -1 : i;
+    }
     if (status == WEFT_OK)
         status = weft_window_make(&job->space.state, weft_comm_is_local(&job->space.state, comm),
                                   comm->handle, entry, &win);
+    /* Nothing is mapped before: who gets no window may free the memory at once. */
+    for (int32_t i = 0; i < comm->members && status == WEFT_OK; i++)
+        weft_entry_fill(job, comm->member[i], alone, comm->leader_index < 0, &all[i], &entry[i]);
     if (status != WEFT_OK) {
         free(entry);
         say_no_window(job, comm, all, whose, status, why);

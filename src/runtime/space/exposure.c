@@ -105,14 +105,15 @@ static weft_status make_exposure(struct weft_job *job, int process,
 
     if (entry == NULL)
         return WEFT_ERR_MEMORY;
-    weft_status status =
-        weft_entry_fill(job, hosts->member[process], job->numbers.processes == 1, true, c, entry);
+    const bool alone = job->numbers.processes == 1;
+    weft_status status = weft_entry_check(job, alone, c);
     if (status == WEFT_OK)
         status = weft_window_make(&job->space.state, false, WEFT_COMM_HOST, entry, win);
     if (status != WEFT_OK) {
         free(entry);
         return status;
     }
+    weft_entry_fill(job, hosts->member[process], alone, true, c, entry);
     struct weft_window *window = weft_window_find(&job->space.state, *win);
     window->members = 1;
     window->member = &hosts->member[process];
