@@ -171,20 +171,17 @@ static dart_ret_t make_segment(const char *call, dart_team_t team, size_t nelem,
                                dart_datatype_t type, bool adopt, void *memory, dart_gptr_t *gptr)
 {
     weft_gspan span;
-    size_t bytes, whole;
+    size_t bytes;
 
     TRY_PLACE_OF(call, gptr);
     TRY_TEAM_OF(call, t, team);
     TRY(weftdart_bytes(call, nelem, type, &bytes));
-    if (bytes > SIZE_MAX - 7)
-        return INVALID(call, "%zu bytes", bytes);
-    whole = (bytes + 7) & ~(size_t)7; /* the last small element is in a word that updates reach */
     TRY(weftdart_settle(t));
     if (adopt)
         TRY_WEFT(weft_gadopt(weftdart.job, t->group, memory, bytes, &span));
     else
-        TRY_WEFT(weft_galloc_most(weftdart.job, t->group, whole, &span));
-    weftdart_segment_enter(team, adopt || span.bytes == whole ? bytes : span.bytes, adopt, &span);
+        TRY_WEFT(weft_galloc_most(weftdart.job, t->group, bytes, &span));
+    weftdart_segment_enter(team, span.bytes, adopt, &span);
     const int number = (int)span.base.segment;
     *gptr = (dart_gptr_t){.segid = (int16_t)(adopt ? -number : number), .teamid = team};
     return DART_OK;

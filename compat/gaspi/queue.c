@@ -164,7 +164,8 @@ bool weftgaspi_reads_done(void)
             continue;
         }
         reads[i] = reads[--reads_count];
-        weftgaspi_notify_self(note.segment, note.id, 1); /* unless it was deleted */
+        if (weftgaspi_segment_of(note.segment) != NULL) /* it was not deleted */
+            weftgaspi_notify_self(note.segment, note.id, 1);
     }
     return reads_count != 0;
 }

@@ -97,7 +97,10 @@ WEFT_API weft_status weft_host_heap_numbers(weft_job *job, weft_heap_numbers *nu
 WEFT_API weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span);
 /* The same, but bytes may differ between members; span->bytes is the caller's. */
 WEFT_API weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span);
-/* The same, but each member gets the largest size that one asks for; span->bytes is that. */
+/*
+ * The same, but each member gets the largest size that one asks for; span->bytes is that. Updates
+ * reach the word of 8 bytes in which the part ends.
+ */
 WEFT_API weft_status weft_galloc_most(weft_job *job, weft_comm group, size_t bytes,
                                       weft_gspan *span);
 /*

@@ -97,6 +97,8 @@ static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, v
     cudaError_t error = kernel != NULL ? check(driver, grid, block) : cudaSuccess;
     if (error == cudaSuccess)
         error = cudart_function(driver, kernel, &function);
+    if (error == cudaSuccess && shared > UINT32_MAX) /* the driver's number has 32 bits */
+        error = cudaErrorInvalidValue;
     if (error != cudaSuccess)
         return cudart_done(error);
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};

@@ -245,8 +245,9 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
     memset(segment->part, 0, (size_t)pgas->space.places * sizeof(*segment->part));
     for (int i = 0; i < m->members; i++) {
         const struct weft_gbrought *const b = &m->all[m->place[i]];
+        const uint64_t last = b->call == WEFT_GCALL_ALLOC_MOST ? -b->bytes & 7 : 0; /* of a word */
         segment->part[m->place[i]] = (struct weft_gpart){.at = heap ? b->at : 0,
-                                                         .bytes = b->bytes,
+                                                         .bytes = b->bytes + last,
                                                          .member = heap ? m->place[i] : i,
                                                          .present = 1};
     }
