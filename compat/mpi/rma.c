@@ -246,6 +246,7 @@ int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_rea
                        struct weftmpi_elements *elements)
 {
     weftmpi_request_open(request, WEFTMPI_RMA, reach->win->comm);
+    request->call.on = NULL; /* MPI_COMM_WORLD's error: the window may be gone when it completes */
     TRY(weftmpi_elements_in(user, count, type, elements));
     return HOLDS(reach->target == NULL || elements->bytes == reach->elements.bytes, MPI_ERR_TYPE,
                  "%zu bytes here, and %zu at the target", elements->bytes, reach->elements.bytes);

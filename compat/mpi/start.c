@@ -78,7 +78,7 @@ static int init(int *argc, char ***argv, int level)
         weftmpi_exit(MPI_ERR_OTHER);
     const weft_numbers *numbers = weft_numbers_of(weftmpi.job);
     if (!open_comm(0, 0, numbers->processes) || !open_comm(1, numbers->process, 1))
-        weftmpi_exit(MPI_ERR_OTHER);
+        weftmpi_end_job(MPI_ERR_OTHER, "MPI_Init: no MPI_COMM_WORLD, or no MPI_COMM_SELF");
     __atomic_store_n(&weftmpi.begun, true, __ATOMIC_RELEASE);
     return MPI_SUCCESS;
 }

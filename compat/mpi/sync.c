@@ -171,7 +171,11 @@ static int ranks_of(struct weftmpi_win *win, MPI_Group handle, int **ranks, int 
     return MPI_SUCCESS;
 }
 
-/* An empty message, which goes by itself. */
+/*
+ * Empty messages. What becomes of them on the window's own communicator, whose handler returns, is
+ * the window's error (told). One that is sent goes by itself; one that is received without a
+ * request is waited for.
+ */
 static int send_empty(struct weftmpi_win *win, int rank, int tag)
 {
     MPI_Request request;
@@ -179,6 +183,21 @@ static int send_empty(struct weftmpi_win *win, int rank, int tag)
 
     TRY(PMPI_Isend(NULL, 0, MPI_BYTE, rank, tag, win->comm->object.handle, &request));
     return request == MPI_REQUEST_NULL ? MPI_SUCCESS : PMPI_Request_free(&request);
+}
+
+static int receive_empty(struct weftmpi_win *win, int rank, int tag, MPI_Request *request)
+{
+    const MPI_Comm comm = win->comm->object.handle;
+    CALLS_BACK;
+
+    return request != NULL ? PMPI_Irecv(NULL, 0, MPI_BYTE, rank, tag, comm, request)
+                           : PMPI_Recv(NULL, 0, MPI_BYTE, rank, tag, comm, MPI_STATUS_IGNORE);
+}
+
+static int told(int error)
+{
+    return HOLDS(error == MPI_SUCCESS, error == MPI_ERR_IN_STATUS ? MPI_ERR_OTHER : error, "%s",
+                 weft_error(weftmpi.job));
 }
 
 API(Win_post, (MPI_Group group, int assertion, MPI_Win handle))
@@ -193,12 +212,10 @@ API(Win_post, (MPI_Group group, int assertion, MPI_Win handle))
     win->posted = count;
     if (win->epoch == WEFTMPI_FENCE) /* the fence before ended its epoch */
         win->epoch = WEFTMPI_CLOSED;
-    CALLS_BACK;
     for (int i = 0; i < count; i++)
-        TRY(PMPI_Irecv(NULL, 0, MPI_BYTE, ranks[i], TAG_COMPLETE, win->comm->object.handle,
-                       &win->completes[i]));
+        TRY(told(receive_empty(win, ranks[i], TAG_COMPLETE, &win->completes[i])));
     for (int i = 0; i < count && (assertion & MPI_MODE_NOCHECK) == 0; i++)
-        TRY(send_empty(win, ranks[i], TAG_POST));
+        TRY(told(send_empty(win, ranks[i], TAG_POST)));
     return MPI_SUCCESS;
 }
 
@@ -211,12 +228,10 @@ API(Win_start, (MPI_Group group, int assertion, MPI_Win handle))
                     win->epoch == WEFTMPI_STARTED || weftmpi_win_is_locked(win)));
     TRY(ranks_of(win, group, &ranks, &count));
     win->epoch = WEFTMPI_STARTED;
-    CALLS_BACK;
     for (int i = 0; i < count; i++) {
         win->targets[ranks[i]].started = true;
         if ((assertion & MPI_MODE_NOCHECK) == 0)
-            TRY(PMPI_Recv(NULL, 0, MPI_BYTE, ranks[i], TAG_POST, win->comm->object.handle,
-                          MPI_STATUS_IGNORE));
+            TRY(told(receive_empty(win, ranks[i], TAG_POST, NULL)));
     }
     return MPI_SUCCESS;
 }
@@ -231,9 +246,18 @@ API(Win_complete, (MPI_Win handle))
             continue;
         win->targets[i].started = false;
         TRY(weftmpi_flush_target(win, &win->targets[i]));
-        TRY(send_empty(win, i, TAG_COMPLETE));
+        TRY(told(send_empty(win, i, TAG_COMPLETE)));
     }
     return MPI_SUCCESS;
+}
+
+static int look_at_completes(struct weftmpi_win *win, bool blocks, int *over)
+{
+    CALLS_BACK;
+
+    if (blocks)
+        TRY(PMPI_Waitall(win->posted, win->completes, MPI_STATUSES_IGNORE));
+    return PMPI_Testall(win->posted, win->completes, over, MPI_STATUSES_IGNORE);
 }
 
 /* Whether all origins have completed; waits until they have (`blocks`). */
@@ -241,10 +265,7 @@ static int wait_for_completes(struct weftmpi_win *win, bool blocks, int *over)
 {
     TRY(weftmpi_place_in(over));
     TRY(HOLDS(win->posted >= 0, MPI_ERR_RMA_SYNC, "no epoch was posted"));
-    CALLS_BACK;
-    if (blocks)
-        TRY(PMPI_Waitall(win->posted, win->completes, MPI_STATUSES_IGNORE));
-    TRY(PMPI_Testall(win->posted, win->completes, over, MPI_STATUSES_IGNORE));
+    TRY(told(look_at_completes(win, blocks, over)));
     if (*over) {
         free(win->completes);
         win->completes = NULL;

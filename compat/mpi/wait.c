@@ -3,10 +3,13 @@
 
 /* ---- several --------------------------------------------------------------------------------- */
 
-/* The library is open, and so many requests are meant. Enters the call. */
-#define REQUESTS_IN(count)                                                                         \
-    OPEN_IN;                                                                                       \
+/* The library is open, and so many requests are meant. _IN: enters the call. */
+#define REQUESTS_OF(count)                                                                         \
+    TRY(weftmpi_is_open());                                                                        \
     TRY(HOLDS((count) >= 0, MPI_ERR_COUNT, "%d requests", count))
+#define REQUESTS_IN(count)                                                                         \
+    ENTER;                                                                                         \
+    REQUESTS_OF(count)
 
 /* Ends one; NULL: there is none. Its error stands in its status. */
 static inline int end_one(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
@@ -145,7 +148,7 @@ API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]
  */
 static int look(int count, MPI_Request handles[], int most, bool waits, int *done, int indices[])
 {
-    REQUESTS_IN(count);
+    REQUESTS_OF(count);
     for (int round = 0;; round++) {
         struct weftmpi_request *first = NULL;
         weftmpi_drive();

@@ -47,6 +47,8 @@ static int open_win(struct weftmpi_comm *parent, MPI_Info info, int flavor, MPI_
     TRY(weftmpi_info_set(&win->object, true, info));
     TRY(weftmpi_comm_new(parent, parent->group, NULL, NULL, &comm));
     win->comm = weftmpi_find(WEFTMPI_COMM, comm);
+    weftmpi_leave(win->comm->object.errhandler); /* its errors are the window's */
+    win->comm->object.errhandler = &weftmpi_errhandlers[1];
     win->object.errhandler = &weftmpi_errhandlers[0];
     return MPI_SUCCESS;
 }

@@ -235,12 +235,13 @@ static bool start(struct weft_keep *keep)
 /*
  * Whether what is registered there is still what is there: memory that is being unmapped may be
  * another thread's already, before its event is read. The kernel tells of both by refusing to
- * write-enable a page, which changes nothing.
+ * write-enable a page, which changes nothing. A page of this memory: of the registration, which may
+ * be others' too, some may be there and some not.
  */
-static bool is_there(const struct weft_keep *keep, const struct weft_keep_range *range)
+static bool is_there(const struct weft_keep *keep, const void *memory)
 {
     struct uffdio_writeprotect enable = {
-        .range = {page_of(range->at), (uint64_t)sysconf(_SC_PAGESIZE)}};
+        .range = {page_of((uintptr_t)memory), (uint64_t)sysconf(_SC_PAGESIZE)}};
 
     return ioctl(keep->events, UFFDIO_WRITEPROTECT, &enable) == 0;
 }
@@ -260,7 +261,7 @@ bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes, bo
         struct weft_keep_range *range = find(keep, (uintptr_t)memory, bytes);
         if (!range->pinned && (range->uses += !again) >= keep->need)
             pin(keep, range);
-        if (range->pinned && !is_there(keep, range))
+        if (range->pinned && !is_there(keep, memory))
             drop_all(keep); /* else the device took what was there for what is */
         keep->held = range->pinned;
     }

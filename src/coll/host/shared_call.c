@@ -99,12 +99,16 @@ static weft_status broadcast(weft_team *team, int tag, const struct weft_shared 
 
 /* ---- where they lie -------------------------------------------------------------------------- */
 
-/* Where a member has said that its part lies, or the buffer into which parts go. */
-static uint64_t place_of(const weft_team *team, int member)
+/*
+ * Where a member has said that its part lies, or the buffer into which parts go. Of this one it is
+ * not looked up: what it has posted is in memory that others map.
+ */
+static uint64_t place_of(const weft_team *team, int member, uint64_t mine)
 {
-    uint64_t place;
+    uint64_t place = mine;
 
-    weft_read_shared(&place, weft_shared_given_by(team, member, sizeof(place)), sizeof(place));
+    if (member != team->me)
+        weft_read_shared(&place, weft_shared_given_by(team, member, sizeof(place)), sizeof(place));
     return place;
 }
 
@@ -130,7 +134,8 @@ static weft_status copy(weft_team *team, int tag, int member, bool writes, void 
 
 /* Blocks of others. Each member begins with the next one, so that not all read from one at a time.
  */
-static weft_status read_blocks(weft_team *team, int tag, const struct weft_shared *what)
+static weft_status read_blocks(weft_team *team, int tag, const struct weft_shared *what,
+                               uint64_t mine)
 {
     const int taken = what->end - what->first;
 
@@ -138,7 +143,7 @@ static weft_status read_blocks(weft_team *team, int tag, const struct weft_share
         const int from = taken == 1 ? what->first : (team->me + i) % taken;
         WEFT_TRY(copy(team, tag, from, false,
                       weft_at(what->target, (size_t)(from - what->first) * what->in),
-                      place_of(team, from) + what->at, what->in));
+                      place_of(team, from, mine) + what->at, what->in));
     }
     return WEFT_OK;
 }
@@ -152,18 +157,20 @@ static weft_status where_they_lie(weft_team *team, int tag, const struct weft_sh
     const bool gathers = what->kind == WEFT_TEAM_GATHER, root = team->me == (int)what->root;
     const uint64_t mine = (uintptr_t)(gathers && root ? what->target : what->source);
     const bool touched = gathers ? root : what->gives; /* this member's memory, by the others */
-    const int first = gathers ? (int)what->root : what->first;
+    /* A root, too, looks at all: who gives fewer bytes may store them, and wait for nobody. */
+    const bool one = gathers && !root;
+    const int to = (int)what->root;
     struct weft_shared_given given = {.data = &mine,
                                       .bytes = sizeof(mine),
                                       .most = sizeof(mine),
                                       .of_call = (uint32_t)what->each};
 
-    WEFT_TRY(weft_shared_step(team, tag, &given, first, gathers ? first + 1 : what->end));
+    WEFT_TRY(weft_shared_step(team, tag, &given, one ? to : what->first, one ? to + 1 : what->end));
     if (gathers)
-        WEFT_TRY(copy(team, tag, first, true, (void *)what->source,
-                      place_of(team, first) + what->in * (size_t)team->me, what->in));
+        WEFT_TRY(copy(team, tag, to, true, (void *)what->source,
+                      place_of(team, to, mine) + what->in * (size_t)team->me, what->in));
     else
-        WEFT_TRY(read_blocks(team, tag, what));
+        WEFT_TRY(read_blocks(team, tag, what, mine));
     given.bytes = 0;
     return weft_shared_step(team, tag, &given, 0, touched ? team->members : 0);
 }
