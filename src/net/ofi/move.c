@@ -234,9 +234,16 @@ int weft_ofi_poll_receive(struct weft_transport *t, struct weft_transport_event 
     return count;
 }
 
+/*
+ * What lies in the send queue is for the other side, which was rung for. Who waited for that queue
+ * to be empty would keep the other side off a processor that they share.
+ */
 bool weft_ofi_sleep(struct weft_transport *t, uint64_t ns)
 {
-    enum { STUCK_NS = 1000000 }; /* nothing says when the provider has room again */
+    enum {
+        SOON_NS = 1000000
+    }; /* nothing says when the provider has room again, or the other side
+          has looked */
     struct fid *queues[] = {&t->cq[WEFT_NET_RECEIVE]->fid, &t->cq[WEFT_NET_SEND]->fid};
     struct pollfd polled[] = {{.fd = t->fd[WEFT_NET_RECEIVE], .events = POLLIN},
                               {.fd = t->fd[WEFT_NET_SEND], .events = POLLIN}};
@@ -244,11 +251,12 @@ bool weft_ofi_sleep(struct weft_transport *t, uint64_t ns)
     if (polled[0].fd < 0)
         return false;
     weft_lock(&t->lock);
-    const int count = t->outstanding > 0 ? 2 : 1;
-    const struct timespec most = {.tv_nsec = t->stuck ? STUCK_NS : (long)ns};
-    const bool nothing = fi_trywait(t->fabric, queues, count) == 0;
+    const bool nothing = fi_trywait(t->fabric, queues, 1) == 0, waits = t->outstanding > 0;
+    const bool both = waits && fi_trywait(t->fabric, queues + 1, 1) == 0;
+    const bool soon = t->stuck || (waits && !both);
     weft_unlock(&t->lock);
+    const struct timespec most = {.tv_nsec = soon && ns > SOON_NS ? SOON_NS : (long)ns};
     if (nothing)
-        ppoll(polled, (nfds_t)count, &most, NULL);
+        ppoll(polled, both ? 2 : 1, &most, NULL);
     return true;
 }

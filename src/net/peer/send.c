@@ -94,7 +94,14 @@ static void seal(struct weft_net *net, struct weft_peer *peer)
     peer->open.sealed = true;
 }
 
-/* It goes, or stays until the transport has room. */
+static void make_busy(struct weft_net *net, int process)
+{
+    if (!net->peers[process].busy)
+        net->busy[net->busy_count++] = process;
+    net->peers[process].busy = true;
+}
+
+/* It goes, or stays until the transport has room: weft_peer_drive looks at who is busy. */
 static weft_status commit(struct weft_net *net, int process)
 {
     struct weft_peer *peer = &net->peers[process];
@@ -102,8 +109,10 @@ static weft_status commit(struct weft_net *net, int process)
     if (!peer->open.sealed)
         seal(net, peer);
     const weft_status status = net->ops->commit(net->transport, process, peer->open.used);
-    if (status == WEFT_NET_FULL)
+    if (status == WEFT_NET_FULL) {
+        make_busy(net, process);
         return WEFT_OK;
+    }
     peer->open.at = NULL;
     peer->open.sealed = false;
     return status;
@@ -233,9 +242,7 @@ static weft_status accept(struct weft_net *net, const struct weft_net_put *put)
     struct weft_peer_put *next = put_at(puts, puts->accepted++);
     next->put = *put;
     next->source = is_staged(net, put) ? WEFT_SOURCE_STAGED : WEFT_SOURCE_COPIED;
-    if (!peer->busy)
-        net->busy[net->busy_count++] = put->process;
-    peer->busy = true;
+    make_busy(net, put->process);
     if (net->caps.one_thread)
         return WEFT_OK;
     const weft_status status = pump(net, put->process, &did);
@@ -347,7 +354,7 @@ static void report(struct weft_net *net, bool *did)
         struct weft_peer *peer = &net->peers[net->busy[i]];
         report_sent(net, &peer->puts);
         report_delivered(net, peer, did);
-        peer->busy = peer->puts.delivered != peer->puts.accepted;
+        peer->busy = peer->puts.delivered != peer->puts.accepted || peer->open.sealed;
         if (peer->busy)
             i++;
         else

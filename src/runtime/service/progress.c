@@ -215,6 +215,14 @@ static uint64_t sleep_ns(const struct weft_job *job, enum weft_net_side side, bo
     return look != 0 && look < ns ? look : ns;
 }
 
+/* The same in the network, where nobody can ring. */
+static uint64_t net_sleep_ns(const struct weft_job *job)
+{
+    const uint64_t ns = sleep_ns(job, WEFT_NET_RECEIVE, true, 0);
+
+    return ns < NET_SLEEP_NS ? ns : NET_SLEEP_NS;
+}
+
 /*
  * Rounds until the services stop; sleeps on the bell, or polls slowly where none rings. Once the
  * job has failed it does nothing more, and the last service to see so lets the ranks end.
@@ -250,7 +258,7 @@ static void serve(struct weft_job *job, enum weft_net_side side)
         }
         const uint32_t ticket = weft_bell_prepare(bell);
         if (locked_round(job, side, true) || over(job) ||
-            (receives && weft_net_sleep(job->proxy.net, NET_SLEEP_NS)))
+            (receives && weft_net_sleep(job->proxy.net, net_sleep_ns(job))))
             weft_bell_cancel(bell);
         else
             weft_bell_sleep(bell, ticket,
