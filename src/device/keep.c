@@ -86,59 +86,83 @@ static bool is_private(const struct weft_keep_range *range)
     return is;
 }
 
-/* Whether one that is registered has a page of it: no page can be registered twice. */
-static bool meets(const struct weft_keep_range *registered, const struct weft_keep_range *range)
+/* Whether they have a page in common, which cannot be registered twice. */
+static bool meets(const struct weft_keep_range *a, const struct weft_keep_range *b)
 {
-    return registered->pinned && page_of(registered->at) <= page_of(range->at + range->bytes - 1) &&
-           page_of(range->at) <= page_of(registered->at + registered->bytes - 1);
+    return page_of(a->at) <= page_of(b->at + b->bytes - 1) &&
+           page_of(b->at) <= page_of(a->at + a->bytes - 1);
 }
 
 /*
- * What to register for it: all those, too, that it meets, which are registered no more now. What
- * lies between them is on a page that both have. Where there are too many bytes for that, it alone,
- * and nothing else is.
+ * It and all that it meets, and what those meet: what is registered and, used, what has been used
+ * as well, so that a window of neighbours is registered at once. What lies between two is on a page
+ * that both have.
  */
-static struct weft_keep_range join(struct weft_keep *keep, const struct weft_keep_range *range)
+static struct weft_keep_range join(const struct weft_keep *keep, struct weft_keep_range all,
+                                   bool used)
 {
-    struct weft_keep_range all = *range;
-    uintptr_t end = range->at + range->bytes;
-    size_t others = keep->bytes;
+    size_t before;
 
-    for (const struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
-        if (meets(r, range)) {
-            all.at = r->at < all.at ? r->at : all.at;
-            end = r->at + r->bytes > end ? r->at + r->bytes : end;
-            others -= r->bytes;
-        }
-    all.bytes = end - all.at;
-    if (all.bytes > keep->most - others) {
-        all = *range;
-        make_room(keep);
-    }
-    for (struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
-        if (meets(r, range))
-            drop(keep, r);
+    do {
+        before = all.bytes;
+        for (const struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
+            if ((r->pinned || (used && r->uses > 0)) && meets(r, &all) &&
+                (r->pinned || is_private(r))) {
+                const uintptr_t end = all.at + all.bytes, its = r->at + r->bytes;
+                all.at = r->at < all.at ? r->at : all.at;
+                all.bytes = (its > end ? its : end) - all.at;
+            }
+    } while (all.bytes != before);
     return all;
 }
 
-/* Watched before it is registered: what goes meanwhile is dropped when the lock is free. */
-static void pin(struct weft_keep *keep, struct weft_keep_range *range)
+/* Whether there is room for it beside what it does not meet. */
+static bool has_room(const struct weft_keep *keep, const struct weft_keep_range *all)
 {
-    const struct weft_keep_range copy = {.at = range->at, .bytes = range->bytes, .uses = REFUSED};
+    size_t bytes = all->bytes;
 
-    *range = join(keep, &copy);
-    const bool watched = watches(keep, range, true);
-    const bool pinned = watched && keep->pin(keep->device, (void *)range->at, range->bytes) == NULL;
-    if (pinned && is_private(range)) {
-        range->pinned = true;
-        keep->bytes += range->bytes;
-        return;
+    for (const struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
+        bytes += r->pinned && !meets(r, all) ? r->bytes : 0;
+    return bytes <= keep->most;
+}
+
+/* In place of what it meets. Watched before it is registered: what goes meanwhile is dropped when
+ * the lock is free. */
+static bool pin_joined(struct weft_keep *keep, struct weft_keep_range *range,
+                       struct weft_keep_range all)
+{
+    for (struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
+        if (r->pinned && meets(r, &all))
+            drop(keep, r);
+    const bool watched = watches(keep, &all, true);
+    const bool pinned = watched && keep->pin(keep->device, (void *)all.at, all.bytes) == NULL;
+    if (pinned && is_private(&all)) {
+        *range = (struct weft_keep_range){.at = all.at, .bytes = all.bytes, .pinned = true};
+        keep->bytes += all.bytes;
+        return true;
     }
     if (watched)
-        watches(keep, range, false);
+        watches(keep, &all, false);
     if (pinned)
-        keep->unpin(keep->device, (void *)range->at);
-    *range = copy;
+        keep->unpin(keep->device, (void *)all.at);
+    return false;
+}
+
+static void pin(struct weft_keep *keep, struct weft_keep_range *range)
+{
+    const struct weft_keep_range alone = {.at = range->at, .bytes = range->bytes, .uses = REFUSED};
+    struct weft_keep_range all = join(keep, alone, true);
+
+    *range = alone;
+    if (has_room(keep, &all) && pin_joined(keep, range, all))
+        return;
+    all = join(keep, alone, false);
+    if (!has_room(keep, &all)) {
+        make_room(keep);
+        all = alone;
+    }
+    if (!pin_joined(keep, range, all))
+        *range = alone;
 }
 
 /* The one that has it, registered, or one that counts its uses. */

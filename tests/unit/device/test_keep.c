@@ -38,7 +38,7 @@ static void those_that_displace_each_other_become_rare(void **state)
         open_keep(BYTES + BYTES / 2);
         for (int i = 0; i < USES; i++)
             hold(memory + (size_t)(i % 2) * apart, BYTES);
-        assert_in_range(ever_pinned, 2, 40);
+        assert_in_range(ever_pinned, 1, 40);
     }
 }
 
@@ -53,7 +53,7 @@ static void neighbours_are_one_registration(void **state)
     for (int round = 0; round < 3; round++)
         for (int i = 0; i < COUNT; i++)
             assert_int_equal(hold(memory + (size_t)i * APART, EACH), round != 0);
-    assert_int_equal(ever_pinned, 1 + COUNT);
+    assert_int_equal(ever_pinned, 2); /* all at once */
     assert_int_equal(pinned, 2); /* the other stayed */
     munmap(other, PAGE);
 }
