@@ -54,7 +54,7 @@ static void neighbours_are_one_registration(void **state)
         for (int i = 0; i < COUNT; i++)
             assert_int_equal(hold(memory + (size_t)i * APART, EACH), round != 0);
     assert_int_equal(ever_pinned, 2); /* all at once */
-    assert_int_equal(pinned, 2); /* the other stayed */
+    assert_int_equal(pinned, 2);      /* the other stayed */
     munmap(other, PAGE);
 }
 
