@@ -137,17 +137,17 @@ int main(void)
     setbuf(stdout, NULL);
     setenv("WEFT_CPU_STACK", "256K", 1);
     return check("a stack is too small", body_deep,
-                 "weft: rank 4 ran over the end of its stack of 262144 bytes: WEFT_CPU_STACK",
+                 "weft: [p1] rank 4 ran over the end of its stack of 262144 bytes: WEFT_CPU_STACK",
                  large(NULL)) +
-           check("a bad address", body_nowhere, "weft: rank 4: segmentation fault, address 0x40\n",
-                 attack(NOWHERE, NULL)) +
+           check("a bad address", body_nowhere,
+                 "weft: [p1] rank 4: segmentation fault, address 0x40\n", attack(NOWHERE, NULL)) +
 #ifdef __x86_64__
            check("an address that no program has", body_high,
-                 "weft: rank 4: segmentation fault, no address of user memory\n",
+                 "weft: [p1] rank 4: segmentation fault, no address of user memory\n",
                  attack(HIGH, NULL)) +
 #endif
            check("a bad address in a call", body_called,
-                 "weft: rank 4: segmentation fault, address 0x40\n", attack(CALLED, NULL)) +
+                 "weft: [p1] rank 4: segmentation fault, address 0x40\n", attack(CALLED, NULL)) +
            check("a bad address in all ranks", body_all, ": segmentation fault, address 0x40\n",
                  attack(ALL, NULL)) +
            check("a signal from somebody", body_sent, NULL, 0);
