@@ -119,7 +119,9 @@ static void start_in_vain(void)
     for (int i = 0; i < TIMES; i++)
         FAILS(MPI_ERR_BUFFER, MPI_Start(&request));
     const struct mallinfo2 after = mallinfo2();
-    CHECK(after.uordblks + after.hblkhd < before.uordblks + before.hblkhd + PIECES * sizeof(int));
+    /* not each; processes that are threads share a heap, and some of it is others' just now */
+    CHECK(after.uordblks + after.hblkhd <
+          before.uordblks + before.hblkhd + TIMES / 2 * PIECES * sizeof(int));
     MPI_Request_free(&request);
     MPI_Type_free(&every_other);
     free(spread);
