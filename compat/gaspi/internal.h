@@ -274,6 +274,7 @@ void weftgaspi_count(enum weftgaspi_counter counter, int rank, uint64_t more);
 
 struct weftgaspi_peer {
     bool corrupt;
+    weft_op reached; /* whose answer a call without time left under way (weftgaspi_reach) */
     uint64_t counters[WEFTGASPI_COUNTERS]; /* what is not by rank, rank 0 has */
     /* The newest put and the newest get of a queue, which stand for those before them. */
     weft_op newest[WEFTGASPI_QUEUES][2];

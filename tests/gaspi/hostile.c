@@ -31,7 +31,7 @@ static gaspi_group_t group_of_all(void)
 
 void no_time(void)
 {
-    enum { ROUNDS = 30 };
+    enum { ROUNDS = 100 };
     const gaspi_rank_t to = after(rank);
     const gaspi_group_t group = group_of_all();
     gaspi_notification_id_t found;
@@ -44,7 +44,7 @@ void no_time(void)
     AT_ONCE(gaspi_group_commit(group, GASPI_TEST));
     AT_ONCE(gaspi_segment_create(1, 100, group, GASPI_TEST, GASPI_ALLOC_DEFAULT));
     AT_ONCE(gaspi_segment_use(2, memory, sizeof(memory), group, GASPI_TEST, GASPI_NODE_LOCAL));
-    GOOD(gaspi_proc_ping(to, GASPI_BLOCK));
+    AT_ONCE(gaspi_proc_ping(to, GASPI_TEST));
     for (gaspi_notification_id_t i = 0; i < ROUNDS; i++) {
         GOOD(gaspi_write_notify(0, 0, to, 0, 64, 8, i, i + 1, 0, GASPI_TEST));
         GOOD(gaspi_read_notify(0, 128, to, 0, 64, 8, ROUNDS + i, 0, GASPI_TEST));
@@ -74,7 +74,7 @@ void made_and_deleted(void)
     static unsigned char memory[10000];
     gaspi_queue_id_t queue;
 
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 200; i++) {
         const gaspi_group_t group = group_of_all();
         if (i % 3 != 0)
             GOOD(gaspi_group_commit(group, GASPI_BLOCK));
@@ -83,7 +83,7 @@ void made_and_deleted(void)
         GOOD(gaspi_group_delete(group));
     }
     segment(0, 8192);
-    for (unsigned i = 0; i < 1000; i++) {
+    for (unsigned i = 0; i < 10000; i++) {
         GOOD(gaspi_queue_create(&queue, GASPI_BLOCK));
         if (i % 16 == 0) {
             GOOD(gaspi_write_notify(0, 0, after(rank), 0, 0, 8, i % 1000, 1 + i, queue,
@@ -96,7 +96,7 @@ void made_and_deleted(void)
         GOOD(gaspi_queue_delete(queue));
     }
     drop(0);
-    for (unsigned i = 0; i < 20; i++) { /* at any address, of any size */
+    for (unsigned i = 0; i < 100; i++) { /* at any address, of any size */
         memset(memory, rank + 1, sizeof(memory));
         GOOD(gaspi_segment_use(5, memory + i % 17, 4096 + i, GASPI_GROUP_ALL, GASPI_BLOCK,
                                GASPI_PROC_LOCAL));
@@ -111,7 +111,7 @@ void made_and_deleted(void)
 /* ---- passive messages by several threads ------------------------------------------------------
  */
 
-enum { SENDERS = 4, RECEIVERS = 3, EACH = 30, LAST = 1 << 20 };
+enum { SENDERS = 4, RECEIVERS = 3, EACH = 100, LAST = 1 << 20 };
 static uint32_t received, sum_of_all;
 
 static void *receive_all(void *place)
