@@ -26,13 +26,11 @@ enum { WEFT_PEER_ALIKE = 72, WEFT_PEER_ADDRESS = 8 + WEFT_PEER_ALIKE };
 struct weft_transport_caps {
     struct weft_net_caps net;    /* without rows_bytes and tells_when_asked, which are the peer's */
     const void *address;         /* net.address_bytes of it: by this others find the process */
-    char alike[WEFT_PEER_ALIKE]; /* what all processes must have alike, for people, too; may be
-                                    empty */
+    char alike[WEFT_PEER_ALIKE]; /* text that must be the same in all processes; may be empty */
     const char *chosen_by;       /* the settings that choose it */
     struct weft_bell *bell[2];   /* on which a side's task sleeps; NULL: nothing rings, it polls */
     size_t packet;               /* the most that `begin` gives: WEFT_PACKET_LEAST at least */
-    uint32_t depth;              /* packets on their way to a process up to which the next goes at
-                                    once; beyond, puts gather in one. At least 1 */
+    uint32_t depth;              /* with so many packets under way to one, its puts gather; >= 1 */
     bool ordered;      /* packets and writes to a process arrive in the order of the calls */
     bool acknowledges; /* SENT of a packet says that its receiver has released it */
     bool shared;       /* a packet is built where its receiver reads it */
@@ -42,8 +40,7 @@ struct weft_transport_caps {
     bool writes_ordered; /* at least of two writes to one place the later one stays */
     size_t write_from;   /* the shortest put that is worth a write */
     size_t write_most;   /* the longest that it takes */
-    uint32_t immediate;  /* bits that go with a write: 32 at least; unordered, 7 or more; ordered,
-                            it may be 0: then no WRITTEN comes */
+    uint32_t immediate;  /* bits beside a write: ordered, 32, or 0 (no WRITTEN comes); else 7 on */
 };
 
 /* Data from this process's memory to another's; then WRITTEN there, with the immediate. */

@@ -5,12 +5,6 @@
 #include <GASPI_Threads.h>
 #include <pthread.h>
 
-/* Only by ranks that are late. */
-static void sleep_ms(unsigned ms)
-{
-    usleep(ms * 1000);
-}
-
 #define REDUCE(type, TYPE)                                                                         \
     do {                                                                                           \
         gaspi_##type a[255], b[255];                                                               \
@@ -122,12 +116,12 @@ void collectives(void)
         CODE(GASPI_ERR_ACTIVE_COLL,
              gaspi_allreduce_user(&in, &out, 1, 4, add_pairs, NULL, GASPI_GROUP_ALL, GASPI_TEST));
     } else {
-        sleep_ms(300);
+        usleep(300000);
     }
     barrier();
     gaspi_return_t code;
     if (rank != 0)
-        sleep_ms(100);
+        usleep(100000);
     do
         code = gaspi_allreduce(&in, &out, 1, GASPI_OP_MAX, GASPI_TYPE_INT, GASPI_GROUP_ALL, 5);
     while (code == GASPI_TIMEOUT);
@@ -135,7 +129,7 @@ void collectives(void)
     CHECK(out == ranks - 1);
     /* A segment made with a limit. */
     if (rank == 0)
-        sleep_ms(100);
+        usleep(100000);
     do
         code = gaspi_segment_create(4, 100, GASPI_GROUP_ALL, 5, GASPI_ALLOC_DEFAULT);
     while (code == GASPI_TIMEOUT);
@@ -227,7 +221,7 @@ void groups(void)
     GOOD(gaspi_group_add(group, 0));
     GOOD(gaspi_group_add(group, 1));
     if (rank == 1)
-        sleep_ms(200);
+        usleep(200000);
     if (rank == 0)
         CODE(GASPI_TIMEOUT, gaspi_group_commit(group, 10));
     if (rank < 2) {
@@ -289,7 +283,7 @@ void two_threads(void)
     /* Up to its own limit. */
     if (rank == 0 && ranks > 1) {
         CHECK(pthread_create(&thread, NULL, one_barrier, NULL) == 0);
-        sleep_ms(50);
+        usleep(50000);
         CODE(GASPI_TIMEOUT, gaspi_barrier(GASPI_GROUP_ALL, GASPI_TEST));
         CODE(GASPI_TIMEOUT, gaspi_barrier(GASPI_GROUP_ALL, 30));
         GOOD(gaspi_notify(0, after(rank), 0, 1, 0, GASPI_BLOCK));

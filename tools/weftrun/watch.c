@@ -381,9 +381,9 @@ int watch(struct job *job)
                       .running = job->options->processes,
                       .verdict.due = UINT64_MAX,
                       .deadline = UINT64_MAX,
-                      .time_over = timeout_s > 0 ? after(timeout_s) : UINT64_MAX};
+                      .time_over = timeout_s > 0 ? after(timeout_s) : UINT64_MAX,
+                      .events = {&w, ended_there, failed_there}};
 
-    w.events = (struct remote_events){&w, ended_there, failed_there};
     if (!prepare(&w)) {
         finish(&w);
         return EXIT_OWN_ERROR;

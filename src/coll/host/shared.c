@@ -198,8 +198,11 @@ static weft_status await_long(weft_team *team, int tag, struct awaited *awaited)
         call.process = team->parts->of[awaited->member].process;
         call.tag = tag;
         struct weft_transfer *stands = weft_msg_make(&call, WEFT_TRANSFER_PROBES);
-        if (stands == NULL)
+        if (stands == NULL) { /* others go on, and copy */
+            weft_job_fail(team->job, WEFT_ERR_MEMORY, "%s: process %d has no memory to wait",
+                          call.name, team->job->numbers.process);
             return WEFT_ERR_MEMORY;
+        }
         weft_status status = weft_msg_wait(m, call.name, are_posted, awaited,
                                            weft_transfer_number(stands), patience);
         if (status != WEFT_OK)

@@ -236,14 +236,12 @@ int weft_ofi_poll_receive(struct weft_transport *t, struct weft_transport_event 
 
 /*
  * What lies in the send queue is for the other side, which was rung for. Who waited for that queue
- * to be empty would keep the other side off a processor that they share.
+ * to be empty would keep the other side off a processor that they share. Nothing says when the
+ * other side has looked, nor when the provider has room again: then the sleep is short.
  */
 bool weft_ofi_sleep(struct weft_transport *t, uint64_t ns)
 {
-    enum {
-        SOON_NS = 1000000
-    }; /* nothing says when the provider has room again, or the other side
-          has looked */
+    enum { SOON_NS = 1000000 };
     struct fid *queues[] = {&t->cq[WEFT_NET_RECEIVE]->fid, &t->cq[WEFT_NET_SEND]->fid};
     struct pollfd polled[] = {{.fd = t->fd[WEFT_NET_RECEIVE], .events = POLLIN},
                               {.fd = t->fd[WEFT_NET_SEND], .events = POLLIN}};

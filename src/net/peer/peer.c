@@ -63,7 +63,13 @@ weft_status weft_net_open(struct weft_net **net, const struct weft_transport_ops
     }
     ops->caps(n->transport, &n->caps);
     *net = n;
-    return WEFT_OK;
+    const size_t bytes = WEFT_PEER_ADDRESS + n->caps.net.address_bytes;
+    if (bytes <= WEFT_NET_ADDRESS_MAX)
+        return WEFT_OK;
+    weft_net_close(n);
+    *net = NULL;
+    return weft_err(WEFT_ERR_NETWORK, "%s: an address of %zu bytes, of %d at most", ops->name,
+                    bytes, WEFT_NET_ADDRESS_MAX);
 }
 
 void weft_net_close(struct weft_net *net)

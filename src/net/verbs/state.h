@@ -97,8 +97,7 @@ struct weft_transport {
     struct ibv_srq *srq;
     uint32_t receives;
     weft_status broken; /* they could not be posted again */
-    int *by_qpn;        /* RC: process + 1 by queue pair number; of all numbers that can be: pages
-                           that nobody touches take no memory */
+    int *by_qpn;        /* RC: process + 1 by queue pair number, of all that can be */
     struct {            /* the datagram queue pair */
         struct ibv_qp *qp;
         uint32_t next, under_way;
