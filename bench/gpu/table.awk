@@ -38,7 +38,7 @@ END {
         "engine", "floor engine4 engine8 engine16", "loads engine4 engine8 engine16", "")
     table("put_notify of 8 bytes by every rank of a GPU: messages a second of all, or us a round; floor, 1thr: by one thread of the block",
         "rate", "weft floor nvshmem nvshmem_thread before", "weft floor NVSHMEM NVSH.1thr before", "floor nvshmem nvshmem_thread before")
-    table("ranks of 256 threads, us a round of a ring, a barrier, or a step of stencil2d and particles; with room for two on a multiprocessor, and for four (64 registers); before: -b; floor: plain CUDA",
+    table("ranks of 256 threads, us a round of a ring, a barrier, or a step of stencil2d, particles and stencil; with room for two on a multiprocessor, and for four (64 registers); before: -b; floor: plain CUDA",
         "crowd", "weft weft_4 before before_4 floor", "weft weft/4 before before/4 floor", "weft_4 before")
     table("dCUDA's tables; ranks: active ones; round: put_notify there, notify back", "dcuda_same dcuda_peer",
         "weft", "weft", "")

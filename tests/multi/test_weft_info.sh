@@ -31,6 +31,9 @@ check 0 "$info"
 grep -Eq '^weft [0-9]+\.[0-9]+\.[0-9]+$' out || fail "no version: $(head -1 out)"
 for line in "  cpu " "  cuda " "  shm " "queues of ranks: softnic"; do has out "$line"; done
 [ ! -s err ] || fail "weft-info complains: $(cat err)"
+# A test that asks whether a network is there must not be answered no where it is.
+[ -z "$(find "$bin/.." -maxdepth 3 -name 'libweft-mpi-*.so')" ] || ! command -v mpirun >/dev/null ||
+    has out "  mpi    between hosts, for jobs that its own launcher has started"
 check 0 "$info" --help
 check 0 "$info" --version
 [ "$(cat out)" = "$("$info" | head -1)" ] || fail "two versions: $(cat out)"
