@@ -135,8 +135,8 @@ gaspi_return_t weftgaspi_result(weft_status status, int rank);
 /* ---- segment.c ------------------------------------------------------------------------------- */
 
 struct weftgaspi_segment {
-    bool there, bound, creating; /* creating: its collective call has met its limit */
-    unsigned char *head, *data;  /* in one piece unless bound */
+    bool there, bound;
+    unsigned char *head, *data; /* in one piece unless bound */
     size_t bytes;
     uint64_t entry; /* what other ranks know of it */
 };

@@ -17,6 +17,11 @@ static unsigned generations[WEFTGASPI_SEGMENTS];
 /* By rank and segment; then this process's notification_num, and a word that dismisses it. */
 static uint64_t *directory;
 static weft_win window; /* of the directories */
+/* What is under way of a segment's collective creation, which may take several calls. */
+static struct creation {
+    gaspi_size_t bytes;    /* 0: nothing */
+    gaspi_uint own, worst; /* what came of it here, and of all members; errors are not 0 */
+} creations[WEFTGASPI_SEGMENTS];
 
 enum { GENERATIONS = 1 << 15 };
 #define ENTRY(bytes, generation, bound) ((uint64_t)(bytes) << 16 | (generation) << 1 | (bound))
@@ -99,6 +104,7 @@ gaspi_return_t weftgaspi_segments_open(void)
 void weftgaspi_segments_close(void)
 {
     memset(segments, 0, sizeof(segments));
+    memset(creations, 0, sizeof(creations));
 }
 
 gaspi_return_t weftgaspi_reach(gaspi_rank_t rank, double until)
@@ -287,10 +293,9 @@ API(segment_register,
     return tell(segment, rank);
 }
 
-API(segment_delete, (const gaspi_segment_id_t segment))
+/* Lock held. */
+static gaspi_return_t delete (gaspi_segment_id_t segment)
 {
-    TRY_OPEN();
-    LOCKED;
     TRY_SEGMENT(s, segment);
     for (int i = 0; i < weftgaspi.ranks; i++) {
         bool *const told = &weftgaspi.peer[i].places[segment].told;
@@ -306,32 +311,51 @@ API(segment_delete, (const gaspi_segment_id_t segment))
     return GASPI_SUCCESS;
 }
 
-/* Makes it unless an earlier call that met its limit has; all of the group know it then. */
-static gaspi_return_t make_for(gaspi_segment_id_t segment, gaspi_size_t size, void *memory,
-                               gaspi_group_t group)
+API(segment_delete, (const gaspi_segment_id_t segment))
 {
+    TRY_OPEN();
     LOCKED;
-    const struct weftgaspi_group *const members = weftgaspi_group_of(group);
-    NEED(members != NULL && members->team != NULL, GASPI_ERR_INV_GROUP, "group %u", group);
-    if (segment < WEFTGASPI_SEGMENTS && segments[segment].there && segments[segment].creating &&
-        segments[segment].bytes == size)
-        return GASPI_SUCCESS;
-    TRY(check_new(segment, size));
+    return delete (segment);
+}
+
+static gaspi_return_t make_and_tell(gaspi_segment_id_t segment, gaspi_size_t size, void *memory,
+                                    const struct weftgaspi_group *members)
+{
     TRY(make_segment(segment, size, memory));
-    segments[segment].creating = true;
     for (int i = 0; i < members->size; i++)
         TRY(tell(segment, members->ranks[i]));
     return GASPI_SUCCESS;
 }
 
+/* Makes it unless an earlier call that met its limit has. */
+static gaspi_return_t begin_creation(gaspi_segment_id_t segment, gaspi_size_t size, void *memory,
+                                     gaspi_group_t group)
+{
+    LOCKED;
+    const struct weftgaspi_group *const members = weftgaspi_group_of(group);
+    NEED(members != NULL && members->team != NULL, GASPI_ERR_INV_GROUP, "group %u", group);
+    if (segment < WEFTGASPI_SEGMENTS && size != 0 && creations[segment].bytes == size)
+        return GASPI_SUCCESS;
+    TRY(check_new(segment, size));
+    creations[segment].bytes = size;
+    creations[segment].own = (gaspi_uint)make_and_tell(segment, size, memory, members);
+    return GASPI_SUCCESS;
+}
+
+/* All of the group have it then, or none: a member without memory takes part. */
 static gaspi_return_t create(gaspi_segment_id_t segment, gaspi_size_t size, void *memory,
                              gaspi_group_t group, gaspi_timeout_t timeout_ms)
 {
-    TRY(make_for(segment, size, memory, group));
-    TRY(pgaspi_barrier(group, timeout_ms));
+    TRY(begin_creation(segment, size, memory, group));
+    struct creation *const c = &creations[segment];
+    TRY(pgaspi_allreduce(&c->own, &c->worst, 1, GASPI_OP_MAX, GASPI_TYPE_UINT, group, timeout_ms));
     LOCKED;
-    segments[segment].creating = false;
-    return GASPI_SUCCESS;
+    c->bytes = 0;
+    if (c->worst == GASPI_SUCCESS)
+        return GASPI_SUCCESS;
+    if (segments[segment].there)
+        delete (segment);
+    return c->own != GASPI_SUCCESS ? (gaspi_return_t)c->own : GASPI_ERROR;
 }
 
 API(segment_create,

@@ -188,6 +188,13 @@ void at_the_bounds(void)
     CODE(GASPI_ERR_INV_SEGSIZE, gaspi_segment_bind(1, &x, most, 0));
     CHECK(gaspi_segment_bind(1, (gaspi_pointer_t) ~(uintptr_t)63, 1ul << 47, 0) != GASPI_SUCCESS);
     CODE(GASPI_ERR_INV_GROUP, gaspi_segment_use(1, &x, 4, 255, GASPI_BLOCK, 0));
+    /* A member without memory: all are told, and none has the segment. */
+    CODE(rank == 0 ? GASPI_ERR_MEMALLOC : GASPI_ERROR,
+         gaspi_segment_create(1, rank == 0 ? most >> 16 : 64, GASPI_GROUP_ALL, GASPI_BLOCK,
+                              GASPI_ALLOC_DEFAULT));
+    CODE(GASPI_ERR_INV_SEG, gaspi_segment_delete(1));
+    segment(1, 64);
+    drop(1);
     CODE(GASPI_ERR_INV_RANK, gaspi_segment_size(0, 65535, &size));
     CODE(GASPI_ERR_INV_NUM, gaspi_segment_list(~0u, list));
     CODE(GASPI_ERR_INV_RANK, gaspi_write(0, 0, 65535, 0, 0, 8, 0, GASPI_BLOCK));
