@@ -36,16 +36,20 @@ API(Grequest_complete, (MPI_Request handle))
 
 bool weftmpi_general_poll(struct weftmpi_request *request, double seconds)
 {
-    struct general *general = request->state;
+    const struct general *general = request->state;
+    const bool done = __atomic_load_n(&general->complete, __ATOMIC_ACQUIRE);
 
-    if (!__atomic_load_n(&general->complete, __ATOMIC_ACQUIRE)) {
-        if (seconds > 0)
-            weftmpi_pause();
-        return false;
-    }
+    if (!done && seconds > 0)
+        weftmpi_pause();
+    return done;
+}
+
+int weftmpi_general_query(struct weftmpi_request *request)
+{
+    const struct general *general = request->state;
+
     CALLS_BACK;
-    request->error = general->query(general->extra, &request->status);
-    return true;
+    return request->error = general->query(general->extra, &request->status);
 }
 
 int weftmpi_general_cancel(struct weftmpi_request *request)

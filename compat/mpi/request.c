@@ -260,10 +260,13 @@ void weftmpi_request_end(void *object)
 
 int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
 {
-    int error = request->active ? request->error : MPI_SUCCESS;
+    const bool general = request->way == WEFTMPI_GENERAL;
 
+    if (general)
+        weftmpi_general_query(request);
+    int error = request->active ? request->error : MPI_SUCCESS;
     tell(request, status);
-    if (request->way == WEFTMPI_GENERAL && error == MPI_SUCCESS)
+    if (general && error == MPI_SUCCESS)
         error = weftmpi_general_end(request);
     if (request->persistent) {
         request->active = false;
@@ -301,9 +304,12 @@ API(Request_get_status, (MPI_Request handle, int *flag, MPI_Status *status))
     REQUEST_IN(request, &handle);
     weftmpi_drive();
     *flag = weftmpi_request_poll(request, 0);
+    int error = MPI_SUCCESS;
+    if (*flag && request->way == WEFTMPI_GENERAL)
+        error = weftmpi_general_query(request);
     if (*flag)
         tell(request, status);
-    return MPI_SUCCESS;
+    return error;
 }
 
 API(Request_free, (MPI_Request * handle))

@@ -195,6 +195,8 @@ void weftmpi_orphans_end(bool receives);
 /* ---- general.c, rma.c ------------------------------------------------------------------------ */
 
 bool weftmpi_general_poll(struct weftmpi_request *request, double seconds);
+/* Asks the program for the status of one that is complete: at each call that tells it. */
+int weftmpi_general_query(struct weftmpi_request *request);
 int weftmpi_general_cancel(struct weftmpi_request *request);
 /* Once; its error. */
 int weftmpi_general_end(struct weftmpi_request *request);

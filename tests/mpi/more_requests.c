@@ -3,7 +3,7 @@
 
 #include <malloc.h>
 
-static int queried, freed, cancelled;
+static int queried, freed, cancelled, refused;
 
 static int query(void *extra, MPI_Status *status)
 {
@@ -12,7 +12,7 @@ static int query(void *extra, MPI_Status *status)
     MPI_Status_set_cancelled(status, cancelled);
     status->MPI_SOURCE = 77;
     status->MPI_TAG = 78;
-    return MPI_SUCCESS;
+    return refused;
 }
 
 static int release(void *extra)
@@ -48,9 +48,21 @@ void general(void)
     CHECK(count == 3 && flag && status.MPI_SOURCE == 77 && status.MPI_TAG == 78);
     MPI_Grequest_start(query, release, cancel, &extra, &request);
     MPI_Grequest_complete(request);
-    extra = -1; /* what the callbacks return is the call's error */
+    extra = 5; /* each call that tells the status asks for it */
+    MPI_Request_get_status(request, &flag, &status);
+    MPI_Get_count(&status, MPI_INT, &count);
+    CHECK(flag && count == 5 && queried == 2 && freed == 1);
+    refused = MPI_ERR_ARG; /* what the callbacks return is the call's error */
+    FAILS(MPI_ERR_ARG, MPI_Request_get_status(request, &flag, &status));
+    refused = MPI_SUCCESS;
+    extra = -1;
     FAILS(MPI_ERR_OTHER, MPI_Wait(&request, MPI_STATUS_IGNORE));
     CHECK(freed == 2);
+    MPI_Grequest_start(query, release, cancel, &extra, &request);
+    MPI_Grequest_complete(request);
+    extra = 1;
+    MPI_Request_free(&request);
+    CHECK(queried == 4 && freed == 3);
 }
 
 static void larger(void *from, void *into, count_t *count, MPI_Datatype *type)
