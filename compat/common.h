@@ -44,8 +44,8 @@ static inline void weftcompat_free_block(const void *place)
 #define ELEMENT_REALS(t, ctype) ELEMENT_COMPLEXES(t, ctype) ELEMENT_EXTREMES(t, ctype)
 /* Sums and products wrap. */
 #define ELEMENT_INTEGERS(t, ctype)                                                                 \
-    ELEMENT_LOOP(sum_##t, ctype, (uint64_t)a + (uint64_t)b)                                        \
-    ELEMENT_LOOP(prod_##t, ctype, (uint64_t)a *(uint64_t)b)                                        \
+    ELEMENT_LOOP(sum_##t, ctype, (unsigned __int128)a + (unsigned __int128)b)                      \
+    ELEMENT_LOOP(prod_##t, ctype, (unsigned __int128)a *(unsigned __int128)b)                      \
     ELEMENT_EXTREMES(t, ctype)                                                                     \
     ELEMENT_LOOP(land_##t, ctype, a != 0 && b != 0)                                                \
     ELEMENT_LOOP(lor_##t, ctype, a != 0 || b != 0)                                                 \

@@ -119,7 +119,8 @@ extern struct weftmpi_errhandler weftmpi_errhandlers[3];
 struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object);
 /* The last code that there is. */
 extern int weftmpi_last_code;
-int weftmpi_no_elements(MPI_Count count, MPI_Datatype handle);
+/* None: raises the error, unless nothing is meant, neither elements nor a datatype. */
+int weftmpi_no_elements(MPI_Count count, MPI_Datatype handle, struct weftmpi_elements *elements);
 static inline int weftmpi_elements_in(const void *user, MPI_Count count, MPI_Datatype handle,
                                       struct weftmpi_elements *elements)
 {
@@ -128,7 +129,7 @@ static inline int weftmpi_elements_in(const void *user, MPI_Count count, MPI_Dat
     *elements =
         (struct weftmpi_elements){.user = (void *)user, .count = (size_t)count, .type = type};
     if (type == NULL || count < 0 || !__atomic_load_n(&type->committed, __ATOMIC_RELAXED))
-        return weftmpi_no_elements(count, handle);
+        return weftmpi_no_elements(count, handle, elements);
     elements->bytes = (size_t)count * type->size;
     return MPI_SUCCESS;
 }

@@ -178,6 +178,7 @@ API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int period
     int cells;
     (void)reorder; /* ranks stay */
     OUT(cart);
+    *cart = MPI_COMM_NULL; /* also of an error */
     BASE_IN(comm, handle);
     TRY(cells_of(comm, ndims, dims, &cells));
     return weftmpi_topology_give(

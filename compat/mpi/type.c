@@ -39,8 +39,12 @@ struct weftmpi_type weftmpi_types[] = {
 #include "types.def"
 };
 
-int weftmpi_no_elements(MPI_Count count, MPI_Datatype handle)
+int weftmpi_no_elements(MPI_Count count, MPI_Datatype handle, struct weftmpi_elements *elements)
 {
+    if (count == 0 && handle == MPI_DATATYPE_NULL) { /* as other libraries have it */
+        elements->type = WEFTMPI_BYTES;
+        return MPI_SUCCESS;
+    }
     OBJECT_IN(type, type, WEFTMPI_TYPE, handle);
 
     TRY(HOLDS(__atomic_load_n(&type->committed, __ATOMIC_RELAXED), MPI_ERR_TYPE,

@@ -143,6 +143,7 @@ typedef struct MPI_ABI_Datatype *MPI_Datatype;
 #define MPI_INTEGER8          ((MPI_Datatype)0x2d9)
 #define MPI_REAL8             ((MPI_Datatype)0x2da)
 #define MPI_COMPLEX8          ((MPI_Datatype)0x2db)
+#define MPI_INTEGER16         ((MPI_Datatype)0x2e1)
 #define MPI_COMPLEX16         ((MPI_Datatype)0x2e3)
 #define MPI_REAL16            ((MPI_Datatype)0x2e2)
 #define MPI_COMPLEX32         ((MPI_Datatype)0x2eb)

@@ -91,6 +91,12 @@ void grid(void)
     MPI_Comm cart, row;
 
     MPI_Dims_create(size, 2, sides);
+    sides[0] += size;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    CHECK(MPI_Cart_create(MPI_COMM_WORLD, 2, sides, periods, 1, &cart) == MPI_ERR_DIMS);
+    CHECK(cart == MPI_COMM_NULL);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    sides[0] -= size;
     MPI_Cart_create(MPI_COMM_WORLD, 2, sides, periods, 1, &cart);
     MPI_Topo_test(cart, &kind);
     MPI_Cartdim_get(cart, &ndims);

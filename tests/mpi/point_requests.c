@@ -296,6 +296,9 @@ void errors(void)
     CHECK(MPI_Send(data, 1, MPI_INT, 0, -5, MPI_COMM_WORLD) == MPI_ERR_TAG);
     CHECK(MPI_Send(data, -1, MPI_INT, 0, 0, MPI_COMM_WORLD) == MPI_ERR_COUNT);
     CHECK(MPI_Send(data, 1, MPI_DATATYPE_NULL, 0, 0, MPI_COMM_WORLD) == MPI_ERR_TYPE);
+    MPI_Sendrecv(NULL, 0, MPI_DATATYPE_NULL, right, 0, NULL, 0, MPI_DATATYPE_NULL, left, 0,
+                 MPI_COMM_WORLD, &status); /* nothing is meant */
+    CHECK(status.MPI_SOURCE == left);
     CHECK(MPI_Send(data, 1, MPI_INT, 0, 0, MPI_COMM_NULL) == MPI_ERR_COMM);
     CHECK(MPI_Bsend(data, 1, MPI_INT, right, 0, MPI_COMM_WORLD) == MPI_ERR_BUFFER);
     CHECK(MPI_Send(NULL, 1, MPI_INT, right, 0, MPI_COMM_WORLD) == MPI_ERR_BUFFER);

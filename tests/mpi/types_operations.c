@@ -98,6 +98,8 @@ void operations(void)
     INTEGER(MPI_AINT, MPI_Aint);
     INTEGER(MPI_OFFSET, MPI_Offset);
     INTEGER(MPI_COUNT, MPI_Count);
+    INTEGER(MPI_INTEGER16, __int128);
+    ALL_OPS(MPI_INTEGER16, __int128, (__int128)5 << 90, (__int128)-3 * (1 << 20));
     ALL_OPS(MPI_FLOAT, float, 1.5, -2);
     ALL_OPS(MPI_DOUBLE, double, 1.5, -2);
     ALL_OPS(MPI_LONG_DOUBLE, long double, 1.5, -2);
