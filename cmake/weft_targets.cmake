@@ -76,10 +76,10 @@ endfunction()
 
 # weft_app(<folder>): a program of the folder's name, from its kernels (.cu) and C files.
 function(weft_app dir)
-  file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.c ${dir}/*.cu)
-  if(NOT sources)
+  if(NOT EXISTS ${dir}/main.c) # a program of another language
     return()
   endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${dir}/*.c ${dir}/*.cu)
   get_filename_component(name ${dir} NAME)
   add_executable(${name} ${sources})
   weft_kernels_as_c(${sources})

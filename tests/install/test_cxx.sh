@@ -54,7 +54,7 @@ done
 root=${here%/tests/install}
 # shellcheck disable=SC2046
 "$cxx" -x c++ -std=c++17 -Wall -Wextra -Werror ${sanitizers:+-fsanitize="$sanitizers"} \
-    "$root/compat/dcuda/reduction.cu" $(pkg-config --cflags --libs weft-dcuda) -o dcuda || fail "dCUDA: not compiled"
+    "$root/apps/examples/dcuda_reduction/reduction.cu" $(pkg-config --cflags --libs weft-dcuda) -o dcuda || fail "dCUDA: not compiled"
 "$HOME/opt/weft/bin/weftrun" -n 3 ./dcuda >out 2>err || fail "dCUDA: status $?: $(cat err)"
 grep -qx "rank 0: step 99: the sum of 48 ranks is 117600" out || fail "dCUDA: $(cat out)"
 

@@ -114,7 +114,7 @@ runs DART 2 dartrun --cpu 2 ./dart
 
 if command -v g++ >/dev/null; then
     # shellcheck disable=SC2046
-    g++ -std=c++17 -O1 -MD -x c++ "$sources/compat/dcuda/reduction.cu" $(flags --cflags --libs weft-dcuda) \
+    g++ -std=c++17 -O1 -MD -x c++ "$sources/apps/examples/dcuda_reduction/reduction.cu" $(flags --cflags --libs weft-dcuda) \
         -x none -o dcuda || fail "dCUDA: not compiled"
     only_root dcuda.d
     timeout 300 weftrun -n 2 ./dcuda >dcuda.txt || fail "dCUDA: $(cat dcuda.txt)"
