@@ -1,7 +1,7 @@
 /*
- * compat/common.h - what the libraries of several standards share: memory of a block, and what
- * reductions do to elements of C's types, one loop for each operation and type, as weft_combine
- * calls it. A file makes the loops that its tables name.
+ * compat/common.h - what the libraries of several standards share: errors, memory of a block, and
+ * what reductions do to elements of C's types, one loop for each operation and type, as
+ * weft_combine calls it. A file makes the loops that its tables name.
  */
 #ifndef WEFTCOMPAT_COMMON_H
 #define WEFTCOMPAT_COMMON_H
@@ -11,6 +11,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Returns what an expression gives, if it is an error: of every standard 0 is none. */
+#define TRY(expression)                                                                            \
+    do {                                                                                           \
+        const __auto_type try_code = (expression);                                                 \
+        if (try_code != 0)                                                                         \
+            return try_code;                                                                       \
+    } while (0)
 
 /* Memory that is freed at the end of the block. */
 #define FREED __attribute__((cleanup(weftcompat_free_block)))

@@ -15,12 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRY(expression)                                                                            \
-    do {                                                                                           \
-        const dart_ret_t try_code = (expression);                                                  \
-        if (try_code != DART_OK)                                                                   \
-            return try_code;                                                                       \
-    } while (0)
 #define TRY_WEFT(expression) TRY(weftdart_result(expression))
 /* Every call begins so: the library is open, reports of waits name the call, and what pointer
  * points to is there. */

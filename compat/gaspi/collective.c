@@ -4,8 +4,6 @@
  */
 #include "internal.h"
 
-#include "../common.h"
-
 /* ---- operations ------------------------------------------------------------------------------ */
 
 ELEMENT_INTEGERS(int, gaspi_int)

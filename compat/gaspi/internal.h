@@ -6,11 +6,12 @@
 #ifndef WEFTGASPI_INTERNAL_H
 #define WEFTGASPI_INTERNAL_H
 
+#include "../common.h"
+
 #include <GASPI.h>
 #include <GASPI_Ext.h>
 #include <GASPI_Threads.h>
 #include <PGASPI.h>
-#include <weft/team.h>
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -26,12 +27,6 @@
     type pgaspi_##name parameters
 #define API(name, parameters) API_OF(gaspi_return_t, name, parameters)
 
-#define TRY(expression)                                                                            \
-    do {                                                                                           \
-        const gaspi_return_t try_code = (expression);                                              \
-        if (try_code != GASPI_SUCCESS)                                                             \
-            return try_code;                                                                       \
-    } while (0)
 /*
  * What a caller has to keep to; code: what it gets else. Each place says its first refusal by a
  * line, with the call's name and, where they are given, numbers.

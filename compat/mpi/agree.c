@@ -25,9 +25,9 @@ enum step { FROM_FIRST, FROM_SECOND, TO_PARENT, FROM_PARENT, TO_FIRST, TO_SECOND
 
 struct weftmpi_agreement {
     struct weftmpi_agreement *next;
-    struct weftmpi_comm *parent, *comm; /* comm NULL: this process gets none */
-    struct weftmpi_group *all;          /* who agree */
-    int own, tag, context;              /* own: this process, among them */
+    struct weftmpi_comm *comm; /* NULL: this process gets none */
+    struct weftmpi_group *all; /* who agree */
+    int own, tag, context;     /* own: this process, among them */
     MPI_Comm *made;
     struct weftmpi_call call;
     bool voting, over;
@@ -242,7 +242,6 @@ static void agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
     weftmpi_request_open(request, WEFTMPI_AGREE, parent);
     *made = MPI_COMM_NULL;
     *agreement = (struct weftmpi_agreement){
-        .parent = parent,
         .comm = comm,
         .all = all,
         .own = weftmpi_group_own(all),

@@ -302,13 +302,6 @@ static inline int weftmpi_failed(weft_status status)
 }
 /* The same of a call that began the operation before. */
 int weftmpi_failed_in(struct weftmpi_call call, weft_status status);
-/* Returns the error of an expression, if it is one. */
-#define TRY(expression)                                                                            \
-    do {                                                                                           \
-        const int try_error = (expression);                                                        \
-        if (try_error != MPI_SUCCESS)                                                              \
-            return try_error;                                                                      \
-    } while (0)
 
 /* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
 
