@@ -294,7 +294,7 @@ API(segment_register,
 }
 
 /* Lock held. */
-static gaspi_return_t delete (gaspi_segment_id_t segment)
+static gaspi_return_t drop_segment(gaspi_segment_id_t segment)
 {
     TRY_SEGMENT(s, segment);
     for (int i = 0; i < weftgaspi.ranks; i++) {
@@ -315,7 +315,9 @@ API(segment_delete, (const gaspi_segment_id_t segment))
 {
     TRY_OPEN();
     LOCKED;
-    return delete (segment);
+    NEED(segment == WEFTGASPI_SEGMENTS || creations[segment].bytes == 0, GASPI_ERR_ACTIVE_COLL,
+         "segment %u is being created", segment);
+    return drop_segment(segment);
 }
 
 static gaspi_return_t make_and_tell(gaspi_segment_id_t segment, gaspi_size_t size, void *memory,
@@ -354,7 +356,7 @@ static gaspi_return_t create(gaspi_segment_id_t segment, gaspi_size_t size, void
     if (c->worst == GASPI_SUCCESS)
         return GASPI_SUCCESS;
     if (segments[segment].there)
-        delete (segment);
+        drop_segment(segment);
     return c->own != GASPI_SUCCESS ? (gaspi_return_t)c->own : GASPI_ERROR;
 }
 
