@@ -112,8 +112,8 @@ static gaspi_return_t post(const struct request *r)
     struct weftgaspi_place note;
     weft_op op = {0, 0, 0};
 
-    TRY_OPEN();
     weftgaspi_call = r->call;
+    NEED(weftgaspi.job != NULL, GASPI_ERR_NOINIT);
     NEED(r->number == 0 || (r->local != NULL && r->here != NULL && r->remote != NULL &&
                             r->there != NULL && r->size != NULL),
          GASPI_ERR_NULLPTR);

@@ -32,6 +32,7 @@ WEFT_PATH=proxy passes "through the host" "$weftrun" -n 2 "$all"
 grep -qE '^\[ Rank    1\]: long 0{1999}1 end$' out || fail "a long line: $(grep -c long out)"
 grep -qx 'weft-gaspi: rank 1: gaspi_write: outside the remote segment: 8 bytes at 2097145 of segment 0 of rank 1, which has 2097152' err &&
     [ "$(grep -c 'rank 1: gaspi_write: outside the remote' err)" -eq 1 ] || fail "a wrong write is not said once"
+grep -q 'gaspi_write: called before gaspi_proc_init' err || fail "a write before gaspi_proc_init is not named"
 if "$bin/weft-info" 2>/dev/null | grep -qE '^  ofi +between'; then
     WEFT_LOG=info WEFT_PATH=proxy WEFT_NET=ofi passes "over ofi" "$weftrun" -n 2 "$all"
     grep -q 'network ofi carried' err || fail "nothing went over ofi"
