@@ -52,6 +52,7 @@ static int keyval_make(enum weftmpi_kind kind, void (*copy)(void), void (*erase)
 static int keyval_free(enum weftmpi_kind kind, int *keyval)
 {
     TRY(weftmpi_is_open());
+    TRY(weftmpi_place_in(keyval));
     LOCKED;
     struct key *key = find(*keyval);
     if (key == NULL || key->kind != kind)

@@ -142,6 +142,7 @@ static int blocks(bool large, int combiner, MPI_Count count, struct weftmpi_numb
         several || combiner == MPI_COMBINER_HINDEXED || combiner == MPI_COMBINER_HINDEXED_BLOCK;
     struct weftmpi_type *old;
 
+    TRY(LISTED(count, lengths.at == NULL || olds == NULL ? NULL : places.at));
     TRY(weftmpi_type_old(several ? MPI_BYTE : olds[0], count, &old));
     for (MPI_Count i = 0; i < count; i++) {
         const MPI_Count length = weftmpi_number(lengths, i);

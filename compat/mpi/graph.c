@@ -7,9 +7,11 @@ static int check_graph(struct weftmpi_comm *comm, int nodes, const int index[], 
 {
     TRY(HOLDS(nodes >= 0 && nodes <= comm->size, MPI_ERR_ARG, "%d nodes; %s has %d processes",
               nodes, comm->name, comm->size));
+    TRY(LISTED(nodes, index));
     for (int i = 0; i < nodes; i++)
         TRY(HOLDS(index[i] >= (i == 0 ? 0 : index[i - 1]), MPI_ERR_ARG, "index %d is %d", i,
                   index[i]));
+    TRY(LISTED(nodes > 0 ? index[nodes - 1] : 0, edges));
     for (int i = 0; nodes > 0 && i < index[nodes - 1]; i++)
         TRY(HOLDS(edges[i] >= 0 && edges[i] < nodes, MPI_ERR_ARG, "edge %d leads to node %d of %d",
                   i, edges[i], nodes));
@@ -52,6 +54,7 @@ API(Graph_map, (MPI_Comm handle, int nodes, const int index[], const int edges[]
 
 API(Graphdims_get, (MPI_Comm handle, int *nodes, int *edges))
 {
+    OUT(nodes, edges);
     TOPOLOGY_IN(graph, comm, handle, MPI_GRAPH);
     *nodes = graph->nodes;
     *edges = first_edge(graph->index, graph->nodes);
@@ -61,6 +64,8 @@ API(Graphdims_get, (MPI_Comm handle, int *nodes, int *edges))
 API(Graph_get, (MPI_Comm handle, int most_index, int most_edges, int index[], int edges[]))
 {
     TOPOLOGY_IN(graph, comm, handle, MPI_GRAPH);
+    TRY(LISTED(most_index, index));
+    TRY(LISTED(most_edges, edges));
     for (int i = 0; i < graph->nodes && i < most_index; i++)
         index[i] = graph->index[i];
     for (int i = 0; i < first_edge(graph->index, graph->nodes) && i < most_edges; i++)
@@ -75,6 +80,7 @@ static int neighbours(MPI_Comm handle, int rank, int *count, int most, int list[
     TOPOLOGY_OF(graph, comm, handle, MPI_GRAPH);
 
     TRY(weftmpi_check_rank(rank, graph->nodes));
+    TRY(LISTED(most, list));
     const int first = first_edge(graph->index, rank);
     *count = graph->index[rank] - first;
     for (int i = 0; i < *count && i < most; i++)
@@ -110,6 +116,8 @@ API(Dist_graph_create_adjacent,
     BASE_IN(comm, handle);
     TRY(HOLDS(indegree >= 0 && outdegree >= 0, MPI_ERR_ARG, "degrees %d and %d", indegree,
               outdegree));
+    TRY(LISTED(indegree, source_weights == NULL ? NULL : sources));
+    TRY(LISTED(outdegree, target_weights == NULL ? NULL : targets));
     for (int i = 0; i < indegree; i++)
         TRY(weftmpi_check_rank(sources[i], comm->size));
     for (int i = 0; i < outdegree; i++)
@@ -170,6 +178,7 @@ static int list_edges(struct weftmpi_comm *comm, int n, const int sources[], con
     size_t all = 0, at = 0;
 
     TRY(HOLDS(n >= 0, MPI_ERR_ARG, "%d sources", n));
+    TRY(LISTED(n, sources == NULL || degrees == NULL || targets == NULL ? NULL : weights));
     for (int i = 0; i < n; i++) {
         TRY(HOLDS(degrees[i] >= 0, MPI_ERR_ARG, "degree %d", degrees[i]));
         all += (size_t)degrees[i];
@@ -209,6 +218,7 @@ API(Dist_graph_create,
 
 API(Dist_graph_neighbors_count, (MPI_Comm handle, int *indegree, int *outdegree, int *weighted))
 {
+    OUT(indegree, outdegree, weighted);
     TOPOLOGY_IN(graph, comm, handle, MPI_DIST_GRAPH);
     *indegree = graph->indegree;
     *outdegree = graph->outdegree;
@@ -220,6 +230,8 @@ API(Dist_graph_neighbors, (MPI_Comm handle, int most_in, int sources[], int sour
                            int most_out, int targets[], int target_weights[]))
 {
     TOPOLOGY_IN(graph, comm, handle, MPI_DIST_GRAPH);
+    TRY(LISTED(most_in, graph->weighted && source_weights == NULL ? NULL : sources));
+    TRY(LISTED(most_out, graph->weighted && target_weights == NULL ? NULL : targets));
     const int in = graph->indegree < most_in ? graph->indegree : most_in;
     const int out = graph->outdegree < most_out ? graph->outdegree : most_out;
     copy_edges(in, graph->sources, graph->source_weights, sources,

@@ -64,6 +64,7 @@ static int choose(MPI_Group handle, int n, const int ranks[], int ranges[][3], b
     int size = 0;
 
     TRY(HOLDS(n >= 0, MPI_ERR_ARG, "%d ranks", n));
+    TRY(LISTED(n, ranks != NULL ? (const void *)ranks : ranges));
     for (int i = 0; i < n; i++) {
         const int *range = ranges != NULL ? ranges[i] : (int[]){ranks[i], ranks[i], 1};
         const int first = range[0], last = range[1], step = range[2];
@@ -116,9 +117,8 @@ CALL(Group_difference, (MPI_Group a, MPI_Group b, MPI_Group *made),
 API(Group_translate_ranks,
     (MPI_Group handle_a, int n, const int ranks[], MPI_Group handle_b, int translated[]))
 {
-    if (n > 0)
-        OUT(translated);
     GROUP_IN(a, handle_a);
+    TRY(LISTED(n, translated == NULL ? NULL : ranks));
     GROUP_IN(b, handle_b);
     for (int i = 0; i < n; i++) {
         if (ranks[i] == MPI_PROC_NULL) {

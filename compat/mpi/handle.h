@@ -82,6 +82,7 @@
 #define NAMES(kind, IN, type)                                                                      \
     API(kind##_set_name, (type handle, const char *name))                                          \
     {                                                                                              \
+        OUT(name);                                                                                 \
         IN(of, handle);                                                                            \
         LOCKED;                                                                                    \
         snprintf(of->name, sizeof(of->name), "%s", name);                                          \
@@ -90,6 +91,7 @@
     }                                                                                              \
     API(kind##_get_name, (type handle, char *name, int *length))                                   \
     {                                                                                              \
+        OUT(name, length);                                                                         \
         IN(of, handle);                                                                            \
         LOCKED;                                                                                    \
         *length = snprintf(name, MPI_MAX_OBJECT_NAME, "%s", of->unnamed ? "" : of->name);          \
@@ -320,6 +322,19 @@ static inline int weftmpi_place_in(const void *place)
 {
     return place != NULL ? MPI_SUCCESS : weftmpi_no_place();
 }
-#define OUT(place) TRY((ENTER, weftmpi_place_in(place)))
+static inline int weftmpi_places_in(size_t n, const void *const places[])
+{
+    for (size_t i = 0; i < n; i++)
+        TRY(weftmpi_place_in(places[i]));
+    return MPI_SUCCESS;
+}
+#define OUT(...)                                                                                   \
+    TRY((ENTER, weftmpi_places_in(sizeof((const void *[]){__VA_ARGS__}) / sizeof(void *),          \
+                                  (const void *const[]){__VA_ARGS__})))
+#define INTO(place, expression)                                                                    \
+    (weftmpi_place_in(place) == MPI_SUCCESS ? (expression) : MPI_ERR_ARG)
+/* So many numbers, or handles, are where the program says. */
+#define LISTED(count, list)                                                                        \
+    HOLDS((list) != NULL || (count) <= 0, MPI_ERR_ARG, "%lld at NULL", (long long)(count))
 
 #endif

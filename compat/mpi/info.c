@@ -100,7 +100,7 @@ CALL(Info_get_valuelen, (MPI_Info info, const char *key, int *length, int *flag)
      get_value(info, key, 0, NULL, length, flag))
 API(Info_get_string, (MPI_Info info, const char *key, int *length, char *value, int *flag))
 {
-    ENTER;
+    OUT(length);
     TRY(get_value(info, key, *length, value, length, flag));
     *length += *flag; /* with its end */
     return MPI_SUCCESS;

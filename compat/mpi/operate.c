@@ -160,6 +160,7 @@ static int reduce_local(const void *in, void *inout, MPI_Count count, MPI_Dataty
 
     TRY(weftmpi_is_open());
     TRY(weftmpi_elements_in(inout, count, handle, &e));
+    TRY(LISTED(e.type->basic ? e.count : 0, inout == NULL ? NULL : in));
     TRY(HOLDS(in != MPI_IN_PLACE && inout != MPI_IN_PLACE && (in != inout || count <= 0),
               MPI_ERR_BUFFER, "one buffer, or MPI_IN_PLACE"));
     TRY(HOLDS(op != NULL && weftmpi_can_operate(op, e.type), MPI_ERR_OP, "no operation for %s",

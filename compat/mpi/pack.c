@@ -126,7 +126,7 @@ static int packed(MPI_Comm comm_handle, MPI_Datatype handle, const void *user, M
     API(name, (__VA_ARGS__, MPI_Comm comm))                                                        \
     {                                                                                              \
         size_t used;                                                                               \
-        ENTER;                                                                                     \
+        OUT(position);                                                                             \
         TRY(packed(comm, type, user, count, buffer, bytes, *position, packs, &used));              \
         *position += (N)used;                                                                      \
         return MPI_SUCCESS;                                                                        \
@@ -195,7 +195,7 @@ static MPI_Count elements_of(const struct weftmpi_type *type, size_t bytes)
 #define TOLD(name, N, count)                                                                       \
     API(name, (const MPI_Status *status, MPI_Datatype handle, N *told))                            \
     {                                                                                              \
-        OUT(told);                                                                                 \
+        OUT(told, status);                                                                         \
         TYPE_IN(type, handle);                                                                     \
         const size_t bytes = weftmpi_status_bytes(status);                                         \
         const MPI_Count all = count;                                                               \
@@ -210,6 +210,7 @@ SAME(Get_elements_x, Get_elements_c)
 
 API(Status_set_elements_c, (MPI_Status * status, MPI_Datatype handle, MPI_Count count))
 {
+    OUT(status);
     TYPE_IN(type, handle);
     TRY(HOLDS(count >= 0, MPI_ERR_COUNT, "count %lld", (long long)count));
     struct left left = {SIZE_MAX, (size_t)count};

@@ -89,6 +89,7 @@ static int attach(void *buffer, MPI_Count bytes)
     API(Buffer_detach##c, (void *buffer, N *bytes))                                                \
     {                                                                                              \
         OPEN_IN;                                                                                   \
+        OUT(buffer, bytes);                                                                        \
         for (weftmpi_orphans_sweep(); used() != 0; weftmpi_orphans_sweep())                        \
             weftmpi_pause();                                                                       \
         LOCKED;                                                                                    \

@@ -54,11 +54,12 @@ static int probe(int from, int tag, MPI_Comm handle, int *there, struct matched 
 CALL(Probe, (int from, int tag, MPI_Comm comm, MPI_Status *status),
      probe(from, tag, comm, NULL, NULL, status))
 CALL(Iprobe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
-     probe(from, tag, comm, flag, NULL, status))
+     INTO(flag, probe(from, tag, comm, flag, NULL, status)))
 
 static int matched_probe(int from, int tag, MPI_Comm comm, int *there, MPI_Message *handle,
                          MPI_Status *status)
 {
+    TRY(weftmpi_place_in(handle));
     struct matched *matched = weftmpi_make(WEFTMPI_MESSAGE, sizeof(*matched));
 
     *handle = from == MPI_PROC_NULL ? MPI_MESSAGE_NO_PROC : MPI_MESSAGE_NULL;
@@ -74,12 +75,13 @@ CALL(Mprobe, (int from, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status
      matched_probe(from, tag, comm, NULL, message, status))
 CALL(Improbe,
      (int from, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status),
-     matched_probe(from, tag, comm, flag, message, status))
+     INTO(flag, matched_probe(from, tag, comm, flag, message, status)))
 
 /* Begins to receive a matched message. */
 static int begin_matched(struct weftmpi_request *request, void *buffer, MPI_Count count,
                          MPI_Datatype type, MPI_Message *handle)
 {
+    TRY(weftmpi_place_in(handle));
     struct matched *matched = weftmpi_find(WEFTMPI_MESSAGE, *handle);
 
     TRY(weftmpi_is_open());

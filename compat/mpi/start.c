@@ -151,6 +151,7 @@ __attribute__((weak)) double MPI_Wtick(void)
 API(Get_processor_name, (char *name, int *length))
 {
     OPEN_IN;
+    OUT(name, length);
     TRY(HOLDS(gethostname(name, MPI_MAX_PROCESSOR_NAME) == 0, MPI_ERR_OTHER, "no host name"));
     name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
     *length = (int)strlen(name);
@@ -159,6 +160,7 @@ API(Get_processor_name, (char *name, int *length))
 
 API(Get_version, (int *version, int *subversion))
 {
+    OUT(version, subversion);
     *version = MPI_VERSION;
     *subversion = MPI_SUBVERSION;
     return MPI_SUCCESS;
@@ -166,6 +168,7 @@ API(Get_version, (int *version, int *subversion))
 
 API(Get_library_version, (char *version, int *length))
 {
+    OUT(version, length);
     *length = snprintf(version, MPI_MAX_LIBRARY_VERSION_STRING, "weft %d.%d.%d, MPI %d.%d",
                        WEFT_VERSION_MAJOR, WEFT_VERSION_MINOR, WEFT_VERSION_PATCH, MPI_VERSION,
                        MPI_SUBVERSION);

@@ -95,6 +95,7 @@ API(Dims_create, (int nodes, int ndims, int dims[]))
 {
     int left = nodes, zeros = 0;
     ENTER;
+    TRY(LISTED(ndims, dims));
     for (int i = 0; i < ndims; i++) {
         TRY(HOLDS(dims[i] >= 0 && (dims[i] <= 0 || left % dims[i] == 0), MPI_ERR_DIMS,
                   "dimension %d is %d, of %d nodes", i, dims[i], nodes));
@@ -156,6 +157,7 @@ static int cells_of(struct weftmpi_comm *comm, int ndims, const int dims[], int 
 {
     long product = 1;
 
+    TRY(LISTED(ndims, dims));
     TRY(HOLDS(ndims >= 0, MPI_ERR_DIMS, "%d dimensions", ndims));
     for (int i = 0; i < ndims; i++) {
         product *= dims[i];
@@ -180,6 +182,7 @@ API(Cart_create, (MPI_Comm handle, int ndims, const int dims[], const int period
     OUT(cart);
     *cart = MPI_COMM_NULL; /* also of an error */
     BASE_IN(comm, handle);
+    TRY(LISTED(ndims, periods));
     TRY(cells_of(comm, ndims, dims, &cells));
     return weftmpi_topology_give(
         comm, comm->rank < cells ? make_grid(ndims, dims, periods, comm->rank) : NULL, cart);
@@ -201,6 +204,7 @@ ASK(Cartdim_get, GRID_IN, MPI_Comm, int, of->ndims)
 API(Cart_get, (MPI_Comm handle, int most, int dims[], int periods[], int coords[]))
 {
     GRID_IN(grid, handle);
+    TRY(LISTED(most, dims == NULL || periods == NULL ? NULL : coords));
     for (int i = 0; i < grid->ndims && i < most; i++) {
         dims[i] = grid->dims[i];
         periods[i] = grid->periods[i];
@@ -213,6 +217,7 @@ API(Cart_coords, (MPI_Comm handle, int rank, int most, int coords[]))
 {
     GRID_IN(grid, handle);
     TRY(weftmpi_check_rank(rank, comm->size));
+    TRY(LISTED(grid->ndims, coords));
     TRY(HOLDS(most >= grid->ndims, MPI_ERR_ARG, "room for %d of %d", most, grid->ndims));
     coords_of(grid, rank, coords);
     return MPI_SUCCESS;
@@ -222,6 +227,7 @@ API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
 {
     OUT(rank);
     GRID_IN(grid, handle);
+    TRY(LISTED(grid->ndims, coords));
     const int found = rank_near(grid, coords, -1, 0);
     TRY(HOLDS(found != MPI_PROC_NULL, MPI_ERR_ARG, "coordinates outside of the grid"));
     *rank = found;
@@ -230,6 +236,7 @@ API(Cart_rank, (MPI_Comm handle, const int coords[], int *rank))
 
 API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *to))
 {
+    OUT(from, to);
     GRID_IN(grid, handle);
     TRY(HOLDS(direction >= 0 && direction < grid->ndims, MPI_ERR_DIMS, "direction %d of %d",
               direction, grid->ndims));
@@ -242,6 +249,7 @@ API(Cart_sub, (MPI_Comm handle, const int remain[], MPI_Comm *part))
 {
     OUT(part);
     GRID_IN(grid, handle);
+    TRY(LISTED(grid->ndims, remain));
     int dims[grid->ndims + 1], periods[grid->ndims + 1];
     int ndims = 0, own = 0, others = 0; /* of the part; and the other coordinates' place */
     for (int i = 0; i < grid->ndims; i++) {

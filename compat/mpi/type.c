@@ -61,8 +61,7 @@ SAME(Type_size_x, Type_size_c)
 #define EXTENT(name, from, to, number)                                                             \
     API(Type_get_##name, (MPI_Datatype handle, number * lower, number * extent))                   \
     {                                                                                              \
-        OUT(lower);                                                                                \
-        OUT(extent);                                                                               \
+        OUT(lower, extent);                                                                        \
         TYPE_IN(type, handle);                                                                     \
         *lower = type->from;                                                                       \
         *extent = type->to - type->from;                                                           \
@@ -101,6 +100,7 @@ NAMES(Type, TYPE_IN, MPI_Datatype)
 
 API(Type_commit, (MPI_Datatype * handle))
 {
+    OUT(handle);
     TYPE_IN(type, *handle);
     __atomic_store_n(&type->committed, true, __ATOMIC_RELAXED);
     return MPI_SUCCESS;
@@ -177,7 +177,8 @@ API(Type_get_envelope,
     (MPI_Datatype handle, int *integers, int *addresses, int *types, int *combiner))
 {
     const struct weftmpi_contents *contents = NULL;
-    ENTER;
+    OUT(integers, addresses);
+    OUT(types, combiner);
     TRY(contents_in(handle, false, &contents));
     *integers = (int)contents->integers;
     *addresses = (int)contents->wides;
@@ -190,7 +191,8 @@ API(Type_get_envelope_c, (MPI_Datatype handle, MPI_Count *integers, MPI_Count *a
                           MPI_Count *counts, MPI_Count *types, int *combiner))
 {
     const struct weftmpi_contents *contents = NULL;
-    ENTER;
+    OUT(integers, addresses);
+    OUT(counts, types, combiner);
     TRY(contents_in(handle, true, &contents));
     *integers = contents->integers;
     *addresses = contents->large ? 0 : contents->wides;

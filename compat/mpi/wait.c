@@ -6,7 +6,8 @@
 /* The library is open, and so many requests are meant. _IN: enters the call. */
 #define REQUESTS_OF(count)                                                                         \
     TRY(weftmpi_is_open());                                                                        \
-    TRY(HOLDS((count) >= 0, MPI_ERR_COUNT, "%d requests", count))
+    TRY(HOLDS((count) >= 0, MPI_ERR_COUNT, "%d requests", count));                                 \
+    TRY(LISTED(count, handles))
 #define REQUESTS_IN(count)                                                                         \
     ENTER;                                                                                         \
     REQUESTS_OF(count)
@@ -131,6 +132,7 @@ API(Waitall, (int count, MPI_Request handles[], MPI_Status statuses[]))
 
 API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]))
 {
+    OUT(flag);
     REQUESTS_IN(count);
     weftmpi_drive();
     *flag = 1;
@@ -148,6 +150,7 @@ API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]
  */
 static int look(int count, MPI_Request handles[], int most, bool waits, int *done, int indices[])
 {
+    TRY(weftmpi_place_in(done));
     REQUESTS_OF(count);
     for (int round = 0;; round++) {
         struct weftmpi_request *first = NULL;
@@ -177,6 +180,7 @@ static int end_any(int count, MPI_Request handles[], int *index, int *flag, MPI_
     MPI_Request none = MPI_REQUEST_NULL;
     int done;
 
+    TRY(weftmpi_place_in(index));
     *index = MPI_UNDEFINED;
     TRY(look(count, handles, 1, flag == NULL, &done, index));
     if (flag != NULL)
@@ -191,11 +195,12 @@ static int end_any(int count, MPI_Request handles[], int *index, int *flag, MPI_
 CALL(Waitany, (int count, MPI_Request handles[], int *index, MPI_Status *status),
      end_any(count, handles, index, NULL, status))
 CALL(Testany, (int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status),
-     end_any(count, handles, index, flag, status))
+     INTO(flag, end_any(count, handles, index, flag, status)))
 
 static int end_done(int count, MPI_Request handles[], bool waits, int *done, int indices[],
                     MPI_Status statuses[])
 {
+    TRY(LISTED(count, indices));
     TRY(look(count, handles, count, waits, done, indices));
     return end_some(handles, *done, indices, statuses);
 }
@@ -256,11 +261,12 @@ API(Cancel, (MPI_Request * handle))
     return weftmpi_failed(status);
 }
 
-TELL(Test_cancelled, (const MPI_Status *status, int *flag), MPI_SUCCESS, flag,
+TELL(Test_cancelled, (const MPI_Status *status, int *flag), weftmpi_place_in(status), flag,
      status->MPI_internal[2])
 
 API(Status_set_cancelled, (MPI_Status * status, int flag))
 {
+    OUT(status);
     status->MPI_internal[2] = flag != 0;
     return MPI_SUCCESS;
 }
@@ -269,12 +275,14 @@ _Static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint), "Fort
 
 API(Status_c2f, (const MPI_Status *status, MPI_Fint *fortran))
 {
+    OUT(status, fortran);
     memcpy(fortran, status, sizeof(*status));
     return MPI_SUCCESS;
 }
 
 API(Status_f2c, (const MPI_Fint *fortran, MPI_Status *status))
 {
+    OUT(fortran, status);
     memcpy(status, fortran, sizeof(*status));
     return MPI_SUCCESS;
 }

@@ -37,6 +37,64 @@ static void bad_arguments(void)
     MPI_Info_free(&info);
 }
 
+/* No place for a result, or no list where there are numbers. */
+static void nowhere(void)
+{
+    const int one = 1, zero = 0;
+    int got, edges[2] = {0, 0};
+    const count_t many[1] = {1};
+    const place_t at[1] = {1};
+    char text[MPI_MAX_PROCESSOR_NAME];
+    MPI_Comm grid, graph;
+    MPI_Group world, made;
+    MPI_Datatype type;
+    MPI_Status status;
+    MPI_Message message;
+
+    FAILS(MPI_ERR_ARG, MPI_Get_processor_name(text, NULL));
+    FAILS(MPI_ERR_ARG, MPI_Get_version(&got, NULL));
+    FAILS(MPI_ERR_ARG, MPI_Get_library_version(NULL, &got));
+    FAILS(MPI_ERR_ARG, MPI_Buffer_detach(text, NULL));
+    FAILS(MPI_ERR_ARG, MPI_Iprobe(0, 0, MPI_COMM_SELF, NULL, &status));
+    FAILS(MPI_ERR_ARG, MPI_Improbe(0, 0, MPI_COMM_SELF, NULL, &message, &status));
+    FAILS(MPI_ERR_ARG, MPI_Mprobe(MPI_PROC_NULL, 0, MPI_COMM_SELF, NULL, &status));
+    FAILS(MPI_ERR_ARG, MPI_Mrecv(text, 1, MPI_CHAR, NULL, &status));
+    FAILS(MPI_ERR_ARG, MPI_Waitall(1, NULL, &status));
+    FAILS(MPI_ERR_ARG, MPI_Waitany(0, NULL, NULL, &status));
+    FAILS(MPI_ERR_ARG, MPI_Testany(0, NULL, &got, NULL, &status));
+    FAILS(MPI_ERR_ARG, MPI_Testall(0, NULL, NULL, &status));
+    FAILS(MPI_ERR_ARG, MPI_Waitsome(0, NULL, NULL, &got, &status));
+    FAILS(MPI_ERR_ARG, MPI_Get_count(NULL, MPI_INT, &got));
+    FAILS(MPI_ERR_ARG, MPI_Status_set_elements(NULL, MPI_INT, 1));
+    FAILS(MPI_ERR_ARG, MPI_Status_set_cancelled(NULL, 1));
+    FAILS(MPI_ERR_ARG, MPI_Status_c2f(&status, NULL));
+    FAILS(MPI_ERR_ARG, MPI_Comm_get_name(MPI_COMM_SELF, text, NULL));
+    FAILS(MPI_ERR_ARG, MPI_Type_set_name(MPI_INT, NULL));
+    FAILS(MPI_ERR_ARG, MPI_Comm_free_keyval(NULL));
+    FAILS(MPI_ERR_ARG, MPI_Type_commit(NULL));
+    FAILS(MPI_ERR_ARG, MPI_Type_get_envelope(MPI_INT, &got, &got, &got, NULL));
+    FAILS(MPI_ERR_ARG, MPI_Type_indexed(1, NULL, NULL, MPI_INT, &type));
+    FAILS(MPI_ERR_ARG, MPI_Pack(text, 1, MPI_CHAR, text, 1, NULL, MPI_COMM_SELF));
+    FAILS(MPI_ERR_ARG, MPI_Dims_create(1, 1, NULL));
+    FAILS(MPI_ERR_BUFFER,
+          MPI_Alltoallv(NULL, many, at, MPI_INT, text, many, at, MPI_INT, MPI_COMM_SELF));
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    FAILS(MPI_ERR_ARG, MPI_Group_incl(world, 1, NULL, &made));
+    FAILS(MPI_ERR_ARG, MPI_Group_translate_ranks(world, 1, &zero, world, NULL));
+    MPI_Group_free(&world);
+    FAILS(MPI_ERR_ARG, MPI_Cart_create(MPI_COMM_SELF, 1, &one, NULL, 0, &grid));
+    MPI_Cart_create(MPI_COMM_SELF, 1, &one, &zero, 0, &grid);
+    FAILS(MPI_ERR_ARG, MPI_Cart_get(grid, 1, &got, NULL, &got));
+    FAILS(MPI_ERR_ARG, MPI_Cart_shift(grid, 0, 1, &got, NULL));
+    FAILS(MPI_ERR_ARG, MPI_Cart_coords(grid, 0, 1, NULL));
+    MPI_Comm_free(&grid);
+    FAILS(MPI_ERR_ARG, MPI_Graph_create(MPI_COMM_SELF, 1, &one, NULL, 0, &graph));
+    MPI_Graph_create(MPI_COMM_SELF, 1, &one, edges, 0, &graph);
+    FAILS(MPI_ERR_ARG, MPI_Graphdims_get(graph, &got, NULL));
+    FAILS(MPI_ERR_ARG, MPI_Graph_neighbors(graph, 0, 1, NULL));
+    MPI_Comm_free(&graph);
+}
+
 void error_codes(void)
 {
     int class_added, code, known, length, flag, *last;
@@ -74,6 +132,7 @@ void error_codes(void)
     FAILS(MPI_ERR_ARG, MPI_Error_class(code + 1, &known));
     FAILS(MPI_ERR_ARG, MPI_Error_string(-1, text, &length));
     bad_arguments();
+    nowhere();
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL);
 }
