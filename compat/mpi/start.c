@@ -85,7 +85,7 @@ static int init(int *argc, char ***argv, int level)
 
 CALL(Init, (int *argc, char ***argv), init(argc, argv, MPI_THREAD_SINGLE))
 CALL(Init_thread, (int *argc, char ***argv, int required, int *provided),
-     (*provided = required, init(argc, argv, required)))
+     INTO(provided, (*provided = required, init(argc, argv, required))))
 
 /* The attributes of MPI_COMM_SELF go first, so that programs are told; then all that is left. */
 API(Finalize, (void))

@@ -176,6 +176,10 @@ sed -i 's/    MPI_Init(&argc, &argv);/    MPI_Barrier(MPI_COMM_WORLD);\n&/' earl
 WEFTMPI_CC=$compiler "$HOME/opt/weft/bin/weftmpicc" ${sanitizers:+-fsanitize="$sanitizers"} early.c -o early
 timeout 300 ./early >out 2>err && fail "a call before MPI_Init is taken"
 grep -q "MPI_Barrier was called before MPI_Init" err || fail "a call before MPI_Init: $(cat err)"
+printf '#include <mpi.h>\nint main(void) { return MPI_Init_thread(0, 0, MPI_THREAD_SINGLE, 0); }\n' >level.c
+WEFTMPI_CC=$compiler "$HOME/opt/weft/bin/weftmpicc" ${sanitizers:+-fsanitize="$sanitizers"} level.c -o level
+timeout 300 ./level >out 2>err && fail "MPI_Init_thread without a result is taken"
+grep -q "MPI_Init_thread: a result at NULL" err || fail "MPI_Init_thread without a result: $(cat err)"
 refused 1 "MPI_Send: tag -5" 'MPI_Send(data, 1, MPI_INT, 0, -5, MPI_COMM_WORLD);'
 program open 'MPI_Request r; MPI_Irecv(data, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, &r);'
 timeout 300 ./open >out 2>err
