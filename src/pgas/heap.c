@@ -56,6 +56,7 @@ static void forget(weft_job *job)
         return;
     free(pgas->space.table);
     free(pgas->brought);
+    free(pgas->talks);
     free(pgas->apart.words);
     free(pgas->of_host.words);
     weft_job_host_free(job, pgas->host);
@@ -67,10 +68,13 @@ static void forget(weft_job *job)
 static weft_status release(weft_job *job)
 {
     struct weft_pgas *const pgas = job->pgas;
-    weft_win *const wins[] = {&pgas->boards_win, &pgas->host_win, &pgas->space.win};
+    weft_win *const wins[] = {&pgas->host_win, &pgas->space.win};
     weft_status status = WEFT_OK;
 
-    for (int i = 0; i < 3; i++)
+    for (uint32_t i = 0; i < job->space.state.comms_count; i++)
+        if (pgas->talks != NULL && status == WEFT_OK && weft_job_status(job) == WEFT_OK)
+            status = weft_pgas_hush(job, &pgas->talks[i]);
+    for (int i = 0; i < 2; i++)
         if (*wins[i] != WEFT_WIN_NONE && status == WEFT_OK && weft_job_status(job) == WEFT_OK)
             status = weft_host_win_free(job, wins[i]);
     weft_free(job, pgas->memory);
@@ -119,11 +123,6 @@ static size_t share_heap(weft_job *job, struct weft_pgas *pgas, uint64_t bytes,
     return words;
 }
 
-static size_t boards_bytes(const struct weft_pgas *pgas)
-{
-    return 2 * (size_t)pgas->space.places * sizeof(*pgas->boards);
-}
-
 static size_t whole_lines(long long bytes)
 {
     return (size_t)bytes & ~(size_t)63;
@@ -136,13 +135,12 @@ static weft_status make_host_heap(weft_job *job, struct weft_pgas *pgas)
 
     if (job->device_ops->host_access)
         return WEFT_OK;
-    pgas->host = job->device_ops->host_alloc(job->device, bytes + boards_bytes(pgas));
+    pgas->host = job->device_ops->host_alloc(job->device, bytes);
     if (pgas->host == NULL || make_buddy(job, &pgas->of_host, bytes) == 0)
         return weft_refused(job, WEFT_ERR_MEMORY,
                             "weft_pgas_open: process %d has no %zu bytes for its heap in host "
                             "memory (WEFT_HOST_HEAP)",
                             pgas->space.me, bytes);
-    pgas->boards = (void *)(pgas->host + bytes);
     return WEFT_OK;
 }
 
@@ -156,13 +154,14 @@ static weft_status make_heap(weft_job *job, struct weft_pgas *pgas)
     weft_status status = WEFT_OK;
 
     space->table = calloc(space->segments, weft_gsegment_bytes(space->places));
-    pgas->brought = calloc(places, sizeof(*pgas->brought) + sizeof(int) + sizeof(*pgas->met));
-    pgas->member = (int *)(void *)(pgas->brought + places);
-    pgas->met = (uint32_t *)(void *)(pgas->member + places);
-    pgas->memory = weft_malloc(job, bytes + boards_bytes(pgas));
+    pgas->brought = calloc(places, 2 * sizeof(*pgas->brought) + sizeof(int));
+    pgas->told = (unsigned char *)(pgas->brought + places);
+    pgas->member = (int *)(void *)(pgas->brought + 2 * places);
+    pgas->talks = calloc(job->space.state.comms_count, sizeof(*pgas->talks));
+    pgas->memory = weft_malloc(job, bytes);
     pgas->on_device = weft_malloc(job, lay_out(pgas, words));
-    if (words == 0 || space->table == NULL || pgas->brought == NULL || pgas->memory == NULL ||
-        pgas->on_device == NULL)
+    if (words == 0 || space->table == NULL || pgas->brought == NULL || pgas->talks == NULL ||
+        pgas->memory == NULL || pgas->on_device == NULL)
         status = weft_refused(job, WEFT_ERR_MEMORY,
                               "weft_pgas_open: process %d has no %zu bytes for its heap "
                               "(WEFT_HEAP)",
@@ -170,7 +169,6 @@ static weft_status make_heap(weft_job *job, struct weft_pgas *pgas)
     if (status == WEFT_OK) {
         lay_out(pgas, words);
         space->heap = pgas->memory;
-        pgas->boards = (void *)(pgas->memory + bytes);
         pgas->buddy = job->device_ops->host_access ? &pgas->on_device->buddy : &pgas->apart.buddy;
         status = weft_copy(job, space->buddy.word[0], kernels.words, words * sizeof(uint64_t));
     }
@@ -197,7 +195,6 @@ static weft_status open_heaps(weft_job *job, struct weft_pgas *pgas)
 {
     WEFT_TRY(
         weft_host_win_create(job, pgas->memory, whole_lines(job->config.heap), &pgas->space.win));
-    WEFT_TRY(weft_host_win_create(job, pgas->boards, boards_bytes(pgas), &pgas->boards_win));
     heaps(job, pgas, WEFT_GSEGMENT_HEAP, pgas->space.win);
     if (pgas->host_heaps) {
         const size_t bytes = pgas->host != NULL ? whole_lines(job->config.host_heap) : 0;

@@ -7,6 +7,7 @@
 
 #include "host/host.h"
 #include "pgas/space.h"
+#include "weft/team.h"
 
 enum { WEFT_GSEGMENTS = 1024, WEFT_GSEGMENT_WORDS = WEFT_GSEGMENTS / 64 };
 
@@ -39,16 +40,22 @@ struct weft_gheap {
     uint64_t *words;
 };
 
+/* The team by which the members of a group tell each other what they bring. */
+struct weft_gtalk {
+    weft_comm group, messages; /* messages: a group of the same members, for these alone */
+    weft_team *team;           /* NULL: none yet */
+};
+
 struct weft_pgas {
     struct weft_gspace space;      /* as kernels see it, but for segments, which are a copy */
     struct weft_gspace *on_device; /* with the table of segments behind it */
     unsigned char *table_on_device;
-    unsigned char *memory;        /* the heap; boards behind it or behind the one in host memory */
-    struct weft_gbrought *boards; /* where others put what they bring: two rows for each place */
-    weft_win boards_win;
+    unsigned char *memory;         /* the heap */
     struct weft_gbrought *brought; /* by place: what the members of the last call have */
+    unsigned char *told;           /* by member, as it comes */
     int *member;                   /* the places of its members */
-    uint32_t *met;                 /* by place: how often both have been in such a call */
+    struct weft_gtalk *talks;      /* by the place of the group in the table of communicators */
+    bool meeting;                  /* a thread of the program is in such a call */
     struct weft_gheap apart;       /* of host programs, where they do not reach kernels' */
     struct weft_buddy *buddy;      /* of host programs */
     bool host_heaps;               /* some place has one: segment 1 */
@@ -65,6 +72,9 @@ weft_status weft_pgas_enter(weft_job *job, const char *call, struct weft_pgas **
 
 /* Before a kernel: its table has the segments as they are. Errors: DEVICE, not said. */
 weft_status weft_pgas_launch(weft_job *job);
+
+/* Ends a team, if there is one. Errors: those of the job. */
+weft_status weft_pgas_hush(weft_job *job, struct weft_gtalk *talk);
 
 /* Flushes all segments. Other threads may make some meanwhile. */
 void weft_pgas_flush(weft_self *self, const struct weft_gspace *space);

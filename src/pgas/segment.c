@@ -2,9 +2,9 @@
  * pgas/segment.c - segments: memory that a group of host programs makes, adopts and frees together.
  * Runs in the program's threads, one at a time.
  *
- * Each member puts what it brings onto the board of every other, so all see the same and decide
- * alike: the number is the lowest that none of them uses. Numbers are the group's own; the
- * generation tells most segments of other groups apart.
+ * By one allgather all members have what each of them brings, and decide alike: the number is the
+ * lowest that none of them uses. Numbers are the group's own; the generation tells most segments of
+ * other groups apart.
  */
 #include "pgas/buddy_heap.h"
 #include "pgas/pgas.h"
@@ -19,16 +19,24 @@ struct meeting {
     struct weft_pgas *pgas;
     const char *call;
     weft_comm group;
-    int members;
+    int members, me;
     const int *place;          /* by member */
     struct weft_gbrought *all; /* by place */
 };
 
-/* The group's members. Errors: COMM. */
+/* The group's members, until `part`, whatever the status. Errors: COMM; STATE: another thread has
+ * not parted yet. */
 static weft_status gather(weft_job *job, const char *call, weft_comm group, struct meeting *m)
 {
+    *m = (struct meeting){.pgas = NULL};
     WEFT_TRY(weft_job_idle(job, call));
-    WEFT_TRY(weft_pgas_enter(job, call, &m->pgas));
+    struct weft_pgas *pgas;
+    WEFT_TRY(weft_pgas_enter(job, call, &pgas));
+    if (__atomic_exchange_n(&pgas->meeting, true, __ATOMIC_ACQUIRE))
+        return weft_refused(job, WEFT_ERR_STATE,
+                            "%s: another thread of process %d is in such a call", call,
+                            job->numbers.process);
+    m->pgas = pgas;
     m->call = call;
     m->group = group;
     m->place = m->pgas->member;
@@ -39,6 +47,7 @@ static weft_status gather(weft_job *job, const char *call, weft_comm group, stru
     const bool good =
         entry != NULL && weft_comm_is_host(entry) && entry->rank_of_slot[WEFT_HOST_SLOT] >= 0;
     m->members = good ? entry->members : 0;
+    m->me = good ? entry->rank_of_slot[WEFT_HOST_SLOT] : 0;
     for (int i = 0; i < m->members; i++)
         m->pgas->member[i] = entry->member[i].process;
     weft_unlock(&job->space.tables);
@@ -46,6 +55,13 @@ static weft_status gather(weft_job *job, const char *call, weft_comm group, stru
                 : weft_refused(job, WEFT_ERR_COMM,
                                "%s: 0x%x is no group of host programs with process %d", call, group,
                                job->numbers.process);
+}
+
+static weft_status part(const struct meeting *m, weft_status status)
+{
+    if (m->pgas != NULL)
+        __atomic_store_n(&m->pgas->meeting, false, __ATOMIC_RELEASE);
+    return status;
 }
 
 /* What this place has of a segment. Last: another thread may be in weft_host_gflush. */
@@ -76,30 +92,54 @@ weft_status weft_pgas_launch(weft_job *job)
     return WEFT_OK;
 }
 
-/* All bring something, and get what all have brought. A row is written again in the second call
- * from now: whoever writes it then has been told in the next one that it was read. */
+weft_status weft_pgas_hush(weft_job *job, struct weft_gtalk *talk)
+{
+    weft_status status = WEFT_OK;
+
+    if (talk->team != NULL)
+        status = weft_team_close(&talk->team);
+    if (talk->messages != WEFT_COMM_NONE && status == WEFT_OK)
+        status = weft_message_group_give(job, &talk->messages);
+    *talk = (struct weft_gtalk){.team = NULL};
+    return status;
+}
+
+/* The team of a group. Another group that was at its place in the table has ended at all members;
+ * its number is another one, so that members who are ahead are not mistaken for those. */
+static weft_status team_of(weft_job *job, const struct meeting *m, weft_team **team)
+{
+    enum { MOST_GROUPS = 512 }; /* that the table has room for, whatever WEFT_COMMS is */
+    const uint32_t index = weft_handle_index(m->group);
+    const uint32_t generation = (m->group & ~WEFT_HANDLE_COMM) >> WEFT_HANDLE_BITS;
+    const uint32_t number = (generation * MOST_GROUPS + index) % WEFT_MESSAGE_GROUPS;
+    struct weft_gtalk *const talk = &m->pgas->talks[index];
+
+    if (talk->group != m->group) {
+        WEFT_TRY(weft_pgas_hush(job, talk));
+        WEFT_TRY(weft_message_group_take(job, WEFT_MESSAGE_GROUPS - 1 - number, m->place,
+                                         m->members, &talk->messages));
+        WEFT_TRY(weft_team_open(job, talk->messages, m->members, m->me, "an allocation", NULL,
+                                &talk->team));
+        talk->group = m->group;
+    }
+    *team = talk->team;
+    return WEFT_OK;
+}
+
+/* All bring something, and get what all have brought. */
 static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbrought *mine)
 {
     struct weft_pgas *const pgas = m->pgas;
-    const size_t places = (size_t)pgas->space.places, me = (size_t)pgas->space.me;
     const size_t words = (pgas->space.segments + 63) / 64;
     const size_t bytes = offsetof(struct weft_gbrought, bits) + words * sizeof(mine->bits[0]);
+    weft_team *team;
 
     memcpy(mine->bits, pgas->bits, words * sizeof(mine->bits[0]));
     mine->generation = pgas->serial + 1;
-    WEFT_HOST_BEGIN(job, self, "weft_galloc");
-    WEFT_HOST_TRY(weft_host_together(job, m->call));
-    for (int i = 0; i < m->members; i++) {
-        const size_t row = (pgas->met[m->place[i]] & 1) * places + me;
-        weft_put(self, pgas->boards_win, m->place[i], row * sizeof(*mine), mine, bytes);
-    }
-    weft_flush(self, pgas->boards_win);
-    weft_barrier(self, m->group);
-    weft_host_leave(job, WEFT_OK);
-    for (int i = 0; i < m->members; i++) { /* others may be under way */
-        const size_t q = (size_t)m->place[i], row = (pgas->met[q]++ & 1) * places + q;
-        weft_read_shared(&m->all[q], &pgas->boards[row], bytes);
-    }
+    WEFT_TRY(team_of(job, m, &team));
+    WEFT_TRY(weft_team_allgather(team, mine, bytes, pgas->told, NULL));
+    for (size_t i = 0; i < (size_t)m->members; i++)
+        memcpy(&m->all[m->place[i]], pgas->told + i * bytes, bytes);
     return WEFT_OK;
 }
 
@@ -281,7 +321,7 @@ static weft_status make_segment(weft_job *job, enum weft_gcall what, weft_comm g
         weft_host_win_free(job, &win);
     else if (status != WEFT_OK && heap && mine.at != WEFT_BUDDY_NONE)
         weft_buddy_give(m.pgas->buddy, mine.at, 0);
-    return status;
+    return part(&m, status);
 }
 
 weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
@@ -304,25 +344,34 @@ weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes
     return make_segment(job, WEFT_GCALL_ADOPT, group, base, bytes, span);
 }
 
+/* Adopted memory: the group ends it together. Else all have dropped it one day (end_dropped). */
+static weft_status drop(weft_job *job, struct meeting *m, const weft_gspan *span)
+{
+    struct weft_gbrought mine = {.call = WEFT_GCALL_FREE, .segment = span->base.segment};
+    struct weft_gplace place;
+
+    WEFT_TRY(weft_pgas_find(job, m->call, span->base, 0, 0, 1, &place));
+    const bool adopted = place.win != m->pgas->space.win;
+    if (adopted)
+        WEFT_TRY(meet(job, m, &mine));
+    struct weft_gsegment *const segment = weft_gsegment_at(&m->pgas->space, mine.segment);
+    segment->generation++;
+    mark(m->pgas, mine.segment, adopted ? WEFT_GSEGMENT_FREE : WEFT_GSEGMENT_DROPPED);
+    return adopted ? weft_host_win_free(job, &segment->win) : WEFT_OK;
+}
+
 weft_status weft_gfree(weft_job *job, weft_gspan *span)
 {
     struct meeting m;
-    struct weft_gbrought mine = {.call = WEFT_GCALL_FREE};
-    struct weft_gplace place;
 
     WEFT_TRY(weft_job_owned(job, "weft_gfree"));
     WEFT_TRY(weft_host_place(job, "weft_gfree", "span", span));
-    WEFT_TRY(gather(job, "weft_gfree", span->group, &m));
-    WEFT_TRY(weft_pgas_find(job, m.call, span->base, 0, 0, 1, &place));
-    const bool adopted = place.win != m.pgas->space.win;
-    mine.segment = span->base.segment;
-    if (adopted)
-        WEFT_TRY(meet(job, &m, &mine));
-    struct weft_gsegment *const segment = weft_gsegment_at(&m.pgas->space, mine.segment);
-    segment->generation++;
-    mark(m.pgas, mine.segment, adopted ? WEFT_GSEGMENT_FREE : WEFT_GSEGMENT_DROPPED);
-    *span = (weft_gspan){.members = 0};
-    return adopted ? weft_host_win_free(job, &segment->win) : WEFT_OK;
+    weft_status status = gather(job, "weft_gfree", span->group, &m);
+    if (status == WEFT_OK)
+        status = drop(job, &m, span);
+    if (status == WEFT_OK)
+        *span = (weft_gspan){.members = 0};
+    return part(&m, status);
 }
 
 /* ---- spans ----------------------------------------------------------------------------------- */

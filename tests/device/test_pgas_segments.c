@@ -1,6 +1,6 @@
 /*
- * Segments that come and go between runs of a kernel, whose ranks know those of their run; and
- * members that ask for other sizes get the largest.
+ * Segments that come and go between runs of a kernel, whose ranks know those of their run; members
+ * that ask for other sizes get the largest; groups come and go, of other members each time.
  */
 #include "support/test.h"
 
@@ -55,6 +55,30 @@ static void run(struct test_env *env, struct data *user, int i, weft_gspan befor
     TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
 }
 
+/* The next members of a group have its place in the table of communicators. */
+static void groups(struct test_env *env, int i)
+{
+    const int me = env->numbers->process, n = env->numbers->processes;
+    const int parts = 1 + i % 3, members = (n - me % parts + parts - 1) / parts;
+    uint64_t seen = 0, value = 1000 * (uint64_t)i + (uint64_t)me;
+    weft_comm group;
+    weft_gspan span;
+
+    TEST_EQ(env, weft_host_split(env->job, me % parts, 0, &group), WEFT_OK);
+    TEST_EQ(env, weft_galloc(env->job, group, 8, &span), WEFT_OK);
+    TEST_EQ(env, span.members, members);
+    const int next = (me / parts + 1) % members, before = (me / parts + members - 1) % members;
+    TEST_EQ(env, weft_host_gput(env->job, weft_gspan_member(env->job, &span, next), &value, 8),
+            WEFT_OK);
+    TEST_EQ(env, weft_host_gflush(env->job), WEFT_OK);
+    TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
+    TEST_EQ(env, weft_host_gget(env->job, weft_gspan_member(env->job, &span, me / parts), &seen, 8),
+            WEFT_OK);
+    TEST_EQ(env, seen, 1000 * (uint64_t)i + (uint64_t)(before * parts + me % parts));
+    TEST_EQ(env, weft_gfree(env->job, &span), WEFT_OK);
+    TEST_EQ(env, weft_host_group_free(env->job, &group), WEFT_OK);
+}
+
 static int body(struct test_env *env)
 {
     struct data user = {.check = {.failed = 0}};
@@ -67,6 +91,8 @@ static int body(struct test_env *env)
     user.space = weft_pgas_space(env->job);
     for (int i = 0; i < RUNS; i++)
         run(env, &user, i, span);
+    for (int i = 0; i < RUNS; i++)
+        groups(env, i);
     for (int i = 0; i < 2; i++)
         TEST_EQ(env, weft_gfree(env->job, &span[i]), WEFT_OK);
     TEST_EQ(env, weft_pgas_close(env->job), WEFT_OK);

@@ -53,6 +53,7 @@ enum provoked {
     LEAST,
     RUNNING,
     NOT_STARTED,
+    MEETING,
     BOARD
 };
 static enum provoked provoked;
@@ -68,20 +69,20 @@ static weft_status run(weft_job *job, const weft_kernel *kernel, weft_gptr there
     return status;
 }
 
-/* No place has said that: of place 0, in place 1's row. */
+/* Nobody can mean that: place 1 makes no call, and brings it all the same. */
 static weft_status board(weft_job *job, int process)
 {
-    const struct weft_gbrought lie = {.call = 77, .bytes = 64};
+    struct weft_gbrought lie = {.call = 77, .bytes = 64}, brought[2];
+    struct weft_pgas *const pgas = job->pgas;
+    const size_t words = (pgas->space.segments + 63) / 64;
+    const struct weft_gtalk *const talk = &pgas->talks[weft_handle_index(WEFT_COMM_HOST)];
     weft_gspan span;
 
     if (process == 0)
         return weft_galloc(job, WEFT_COMM_HOST, 64, &span);
-    for (int i = 0; i < 2; i++) { /* as weft_galloc does, but for what it brings */
-        const size_t row = 2 * (job->pgas->met[i] & 1) + 1;
-        weft_host_put(job, job->pgas->boards_win, i, row * sizeof(lie), &lie, sizeof(lie));
-        weft_host_flush(job, job->pgas->boards_win);
-    }
-    weft_host_barrier(job);
+    weft_team_allgather(talk->team, &lie,
+                        offsetof(struct weft_gbrought, bits) + words * sizeof(lie.bits[0]), brought,
+                        NULL);
     return WEFT_ERR_MISMATCH;
 }
 
@@ -132,6 +133,11 @@ static weft_status provoke(weft_job *job, int process, weft_gspan *span)
         return status;
     case NOT_STARTED:
         return weft_finish(job, NULL);
+    case MEETING: /* as if another thread were in such a call */
+        job->pgas->meeting = true;
+        status = weft_galloc(job, WEFT_COMM_HOST, 64, &other);
+        job->pgas->meeting = false;
+        return weft_gfree(job, span) == WEFT_OK ? status : WEFT_ERR_ARGUMENT;
     default:
         return board(job, process);
     }
@@ -197,6 +203,7 @@ int main(void)
            "WEFT_HEAP_LEAST_BLOCK=256 and WEFT_SEGMENTS=256 in process 0, 512 and 256 in process");
     expect(RUNNING, WEFT_ERR_STATE, "weft_galloc: a kernel runs");
     expect(NOT_STARTED, WEFT_ERR_STATE, "weft_finish");
+    expect(MEETING, WEFT_ERR_STATE, "weft_galloc: another thread of process ");
     expect(BOARD, WEFT_ERR_MISMATCH, "place 1 in garbage of segment 0");
     printf("%d checks failed\n", failed_checks);
     return failed_checks != 0;
