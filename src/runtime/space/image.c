@@ -201,9 +201,9 @@ weft_status weft_image_prepare(struct weft_job *job)
     if (image->memory == NULL)
         return WEFT_ERR_MEMORY;
     const size_t slots = (size_t)job->numbers.ranks_here + 1;
-    image->seen =
-        job->device_ops->host_alloc(job->device, slots * WEFT_TAGS * sizeof(*image->seen) +
-                                                     weft_queues_words(job) * sizeof(uint64_t));
+    image->seen = job->device_ops->host_alloc(
+        job->device, sizeof(*image->seen) + slots * WEFT_TAGS * sizeof(image->seen->counters[0]) +
+                         weft_queues_words(job) * sizeof(uint64_t));
     if (image->seen == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for the counters of %zu ranks", slots - 1);
     const size_t words =
@@ -247,6 +247,9 @@ weft_status weft_image_reset(struct weft_job *job)
 
     if (image == NULL)
         return WEFT_OK;
+    const uint32_t n = job->space.state.channels, taken = image->taken < n ? image->taken : n;
+    unsigned char *const area = weft_channel_area(&job->space.state, image->exposed);
+    const size_t boxes = taken != 0 ? WEFT_SLOTS * sizeof(struct weft_box) : 0;
     const struct {
         void *memory;
         uint32_t value;
@@ -255,13 +258,16 @@ weft_status weft_image_reset(struct weft_job *job)
         {image->exposed->counters, start, tags * words},
         {image->exposed->counters + WEFT_BARRIER_AT, start, barriers * words},
         {at(image, image->at.barriers), 0, (size_t)job->numbers.ranks_here * comms},
-        {&image->exposed->channels_taken, 0, 1},
-        {weft_channel_area(&job->space.state, image->exposed), 0,
-         weft_channels_bytes(WEFT_SLOTS, job->space.state.channels) / 4},
+        {&image->exposed->channels_taken, 0, taken != 0},
+        {area, 0, (boxes + taken * sizeof(struct weft_channel)) / 4},
+        {weft_channels_ring(area, WEFT_SLOTS, n, 0), 0,
+         taken * WEFT_RING_LINES * sizeof(struct weft_ring_line) / 4},
     };
     for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++)
-        WEFT_TRY(job->device_ops->fill(job->device, WEFT_STREAM_CALLER, fills[i].memory,
-                                       fills[i].value, fills[i].words));
+        if (fills[i].words != 0)
+            WEFT_TRY(job->device_ops->fill(job->device, WEFT_STREAM_CALLER, fills[i].memory,
+                                           fills[i].value, fills[i].words));
+    image->taken = UINT32_MAX; /* until it is known */
     WEFT_TRY(job->device_ops->wait(job->device, WEFT_STREAM_CALLER));
     for (size_t i = 0; i < tags; i++)
         image->counts[i] = start;
@@ -272,14 +278,17 @@ weft_status weft_image_reset(struct weft_job *job)
 
 const struct weft_counter *weft_image_counters(struct weft_job *job)
 {
-    const struct weft_image *image = job->ranks.image;
+    struct weft_image *image = job->ranks.image;
     const size_t n = (size_t)job->ranks.slots * WEFT_TAGS;
 
     if (image == NULL)
         return job->space.state.exposed->counters;
-    struct weft_counter *const seen = image->seen;
+    struct weft_counter *const seen = image->seen->counters;
     uint64_t *const nic = (uint64_t *)(void *)(seen + n);
-    weft_status status = weft_job_copy(job, seen, image->exposed->counters, n * sizeof(*seen));
+    weft_status status =
+        weft_job_copy(job, image->seen, image->exposed, sizeof(*image->seen) + n * sizeof(*seen));
+    if (status == WEFT_OK)
+        image->taken = image->seen->channels_taken;
     if (status == WEFT_OK && job->ranks.queues)
         status = weft_job_copy(job, nic, job->queues->counts, n * sizeof(*nic));
     for (size_t i = 0; job->ranks.queues && i < n; i++)

@@ -17,6 +17,7 @@ struct weft_image {
         struct weft_share share;
     } * peers;        /* by process */
     uint32_t *counts; /* what the host stored in its words of the counters */
+    uint32_t taken;   /* eager channels that a run may have left changed */
 
     /* For the prepared kernel: device memory, where things lie in it, and what entries take. */
     struct weft_image_layout {
@@ -25,7 +26,7 @@ struct weft_image {
     } at;
     unsigned char *memory; /* NULL: no kernel is prepared */
     struct weft_share share;
-    struct weft_counter *seen; /* for weft_image_counters, then words of the NIC: host_alloc */
+    struct weft_exposed *seen; /* for weft_image_counters, then words of the NIC: host_alloc */
 };
 
 weft_status weft_image_open(struct weft_job *job);
@@ -37,7 +38,8 @@ weft_status weft_image_prepare(struct weft_job *job);
 weft_status weft_image_reset(struct weft_job *job);
 
 /* The counters of the tags of all slots, after a run, while nobody counts: by a copy from the
- * device where there is an image, with what NICs counted there. NULL: that failed. */
+ * device where there is an image, which also brings how many channels were taken, with what NICs
+ * counted there. NULL: that failed. */
 const struct weft_counter *weft_image_counters(struct weft_job *job);
 
 /* Points a rank's state to the image. */
