@@ -228,9 +228,11 @@ weft_status weft_tasks_finish(weft_job *job)
     WEFT_HOST_BEGIN(job, self, "weft_tasks_finish");
     WEFT_HOST_TRY(finish(job, self, host_name));
     const struct weft_tasks *const tasks = job->tasks;
-    for (uint32_t i = 0; i < WEFT_TASK_STATES; i++) /* names of tasks of the phase: all are done */
+    for (uint32_t i = 0; i < WEFT_TASK_STATES; i++) { /* names of the phase: all are done */
+        uint32_t *const state = &tasks->place.host->state[i];
         if (tasks->books[i] == (weft_task_books_after(tasks->phase) ^ 1))
-            weft_store_relaxed_u32(&tasks->place.host->state[i], tasks->generation[i] << 8);
+            weft_store_relaxed_u32(state, weft_load_relaxed_u32(state) & ~0xffu);
+    }
     return weft_host_leave(job, WEFT_OK);
 }
 

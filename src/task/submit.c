@@ -47,23 +47,22 @@ void weft_tasks_posted(weft_job *job, enum weft_task_what what, uint32_t a)
 
 enum { GENERATIONS = 1 << 24 };
 
-/* A name for a task that is about to be: its number + 1; 0: all are in use. */
-static uint32_t take_name(struct weft_tasks *tasks)
+/* A name for a task that is about to be, which its record has. False: all are in use. */
+static bool take_name(struct weft_tasks *tasks, struct weft_task_record *record)
 {
-    struct weft_task_host *host = tasks->place.host;
-
     for (uint32_t i = 0; i < WEFT_TASK_STATES; i++) {
         const uint32_t number = (tasks->next + i) % WEFT_TASK_STATES;
-        uint32_t *generation = &tasks->generation[number];
-        if ((weft_load_relaxed_u32(&host->state[number]) & 0xff) != WEFT_TASK_NONE)
+        uint32_t *const state = &tasks->place.host->state[number];
+        const uint32_t word = weft_load_relaxed_u32(state);
+        if ((word & 0xff) != WEFT_TASK_NONE)
             continue;
-        *generation = *generation % (GENERATIONS - 1) + 1;
-        weft_store_relaxed_u32(&host->state[number], *generation << 8 | WEFT_TASK_QUEUED);
+        record->host = tasks->next = number + 1;
+        record->generation = (word >> 8) % (GENERATIONS - 1) + 1;
+        weft_store_relaxed_u32(state, record->generation << 8 | WEFT_TASK_QUEUED);
         tasks->books[number] = WEFT_TASK_BOOKS_NONE;
-        tasks->next = number + 1;
-        return number + 1;
+        return true;
     }
-    return 0;
+    return false;
 }
 
 weft_status weft_task_check(weft_job *job, const struct weft_tasks *tasks, const char *call,
@@ -89,14 +88,10 @@ static weft_status create(weft_job *job, weft_self *self, const char *call,
     WEFT_TRY(weft_tasks_of(job, call, &tasks));
     WEFT_TRY(weft_task_check(job, tasks, call, desc));
     weft_task_fill(&record, desc);
-    if (task != NULL) {
-        record.host = take_name(tasks);
-        if (record.host == 0)
-            return weft_refused(job, WEFT_ERR_LIMIT,
-                                "%s: %d tasks were created whose end was not asked for", call,
-                                WEFT_TASK_STATES);
-        record.generation = tasks->generation[record.host - 1];
-    }
+    if (task != NULL && !take_name(tasks, &record))
+        return weft_refused(job, WEFT_ERR_LIMIT,
+                            "%s: %d tasks were created whose end was not asked for", call,
+                            WEFT_TASK_STATES);
     const uint32_t bytes = weft_task_record_bytes(record.datas);
     weft_write_shared(&weft_tasks_entry(job, self)->record, &record, bytes);
     if (task != NULL)

@@ -10,13 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* This place's, as they are counted, and then filled in. */
+/* How many entries each table has, or has so far; arguments: bytes. */
+struct counts {
+    uint64_t steps, parts, edges, arguments, tells;
+};
+
+/* This place's. */
 struct local {
     const struct weft_recording *r;
     const struct weft_recorded *all;
     bool shared; /* words are in the plan's window */
-    uint64_t steps, parts, edges, arguments, tells;
-    bool *told; /* by task and place */
+    bool *told;  /* by task and place */
+    struct counts whole;
 };
 
 /* ---- who is told ----------------------------------------------------------------------------- */
@@ -35,7 +40,7 @@ static bool find_told(struct local *local, int me)
             if (all->task[other].home != me || *told)
                 continue;
             *told = true;
-            local->tells++;
+            local->whole.tells++;
         }
     return local->told != NULL;
 }
@@ -55,10 +60,10 @@ static void count(struct local *local, int me)
         const struct weft_recorded_task *const task = &local->all->task[t];
         if (task->home != me)
             continue;
-        local->steps += steps_of(local, task);
-        local->parts += task->datas;
-        local->edges += task->edges;
-        local->arguments += task->room;
+        local->whole.steps += steps_of(local, task);
+        local->whole.parts += task->datas;
+        local->whole.edges += task->edges;
+        local->whole.arguments += task->room;
     }
 }
 
@@ -66,17 +71,18 @@ static void count(struct local *local, int me)
 static size_t lay_out(const struct local *local, unsigned char *memory,
                       struct weft_task_tables *tables)
 {
+    const struct counts *const n = &local->whole;
     size_t at = 0;
 
     weft_task_carve(memory, &at, sizeof(*tables));
     tables->word = weft_task_carve(memory, &at, local->all->tasks * sizeof(*tables->word));
-    tables->step = weft_task_carve(memory, &at, local->steps * sizeof(*tables->step));
-    tables->edge = weft_task_carve(memory, &at, local->edges * sizeof(*tables->edge));
-    tables->part = weft_task_carve(memory, &at, local->parts * sizeof(*tables->part));
-    tables->tell = weft_task_carve(memory, &at, local->tells * sizeof(*tables->tell));
-    tables->arguments = weft_task_carve(memory, &at, local->arguments + 1);
+    tables->step = weft_task_carve(memory, &at, n->steps * sizeof(*tables->step));
+    tables->edge = weft_task_carve(memory, &at, n->edges * sizeof(*tables->edge));
+    tables->part = weft_task_carve(memory, &at, n->parts * sizeof(*tables->part));
+    tables->tell = weft_task_carve(memory, &at, n->tells * sizeof(*tables->tell));
+    tables->arguments = weft_task_carve(memory, &at, n->arguments + 1);
     tables->win = local->r->plan.win;
-    tables->steps = local->steps;
+    tables->steps = n->steps;
     return at;
 }
 
@@ -108,81 +114,64 @@ static struct weft_task_copy copy_of(const struct weft_recording *r,
                                    .rows = weft_task_rows(&to->desc)};
 }
 
-/* Room for what follows in each table. */
-struct next {
-    struct weft_task_step *step;
-    uint32_t *edge, edges;
-    struct weft_task_part *part;
-    uint32_t parts;
-    int32_t *tell;
-    uint32_t tells;
-    unsigned char *arguments;
-    uint32_t arguments_bytes;
-};
-
-static void fill_lists(const struct local *local, uint32_t t, struct next *next,
-                       struct weft_task_step *step)
+/* A task's edges, data, arguments, and who is told, behind what is there already. */
+static void fill_lists(const struct local *local, const struct weft_task_tables *tables, uint32_t t,
+                       struct counts *at, struct weft_task_step *step)
 {
     const struct weft_recorded *const all = local->all;
     const struct weft_recorded_task *const task = &all->task[t];
-    const int places = local->r->job->numbers.processes;
+    const size_t places = (size_t)local->r->job->numbers.processes;
+    struct weft_task_part *const part = (struct weft_task_part *)tables->part + at->parts;
+    unsigned char *const arguments = tables->arguments + at->arguments;
 
-    step->edge = next->edges;
+    step->edge = (uint32_t)at->edges;
     step->edges = task->edges;
-    for (uint32_t i = 0; i < task->edges; i++)
-        next->edge[next->edges++] = all->edge[task->edge + i];
-    step->part = next->parts;
+    if (task->edges != 0)
+        memcpy((uint32_t *)tables->edge + at->edges, all->edge + task->edge,
+               task->edges * sizeof(*all->edge));
+    step->part = (uint32_t)at->parts;
     step->parts = task->datas;
     for (uint32_t i = 0; i < task->datas; i++) {
         const struct weft_recorded_data *const data = &all->data[task->data + i];
-        next->part[next->parts++] =
-            (struct weft_task_part){address_of(local->r, data), data->desc.pitch};
+        part[i] = (struct weft_task_part){address_of(local->r, data), data->desc.pitch};
     }
-    step->arguments = next->arguments_bytes;
+    step->arguments = (uint32_t)at->arguments;
     if (task->body == WEFT_TASK_COPY)
-        *(struct weft_task_copy *)(next->arguments + next->arguments_bytes) =
-            copy_of(local->r, &all->data[task->data + 1]);
+        *(struct weft_task_copy *)arguments = copy_of(local->r, &all->data[task->data + 1]);
     else if (task->room != 0)
-        memcpy(next->arguments + next->arguments_bytes, all->arguments + task->arguments,
-               task->room);
-    next->arguments_bytes += task->room;
-    step->tell = next->tells;
-    for (int p = 0; p < places; p++)
-        if (local->told[(size_t)t * (size_t)places + (size_t)p])
-            next->tell[next->tells++] = p;
-    step->tells = next->tells - step->tell;
+        memcpy(arguments, all->arguments + task->arguments, task->room);
+    step->tell = (uint32_t)at->tells;
+    for (size_t p = 0; p < places; p++)
+        if (local->told[t * places + p])
+            ((int32_t *)tables->tell)[at->tells++] = (int32_t)p;
+    step->tells = (uint32_t)at->tells - step->tell;
     step->far = step->tells != 0 || task->body == WEFT_TASK_COPY;
+    at->edges += task->edges;
+    at->parts += task->datas;
+    at->arguments += task->room;
 }
 
-/* Ranks share calls out beforehand. */
-static void fill_task(const struct local *local, uint32_t t, struct next *next,
-                      struct weft_task_word *word)
-{
-    const struct weft_recorded_task *const task = &local->all->task[t];
-    struct weft_task_step step = {
-        .task = t, .body = task->body, .steps = steps_of(local, task), .scratch = task->scratch};
-
-    fill_lists(local, t, next, &step);
-    for (uint32_t i = 0; i < step.steps; i++) {
-        step.first = step.end;
-        step.end += task->count / step.steps + (i < task->count % step.steps);
-        *next->step++ = step;
-    }
-    word->left = step.steps;
-}
-
-/* The content of `tables` of a copy. */
+/* The content of `tables` of a copy. Ranks share calls out beforehand. */
 static void fill(const struct local *local, const struct weft_task_tables *tables)
 {
-    struct next next = {.step = (void *)tables->step,
-                        .edge = (void *)tables->edge,
-                        .part = (void *)tables->part,
-                        .tell = (void *)tables->tell,
-                        .arguments = tables->arguments};
+    struct counts at = {.steps = 0};
 
-    for (uint32_t t = 0; t < local->all->tasks; t++)
-        if (local->all->task[t].home == local->r->job->numbers.process)
-            fill_task(local, t, &next, &tables->word[t]);
+    for (uint32_t t = 0; t < local->all->tasks; t++) {
+        const struct weft_recorded_task *const task = &local->all->task[t];
+        if (task->home != local->r->job->numbers.process)
+            continue;
+        struct weft_task_step step = {.task = t,
+                                      .body = task->body,
+                                      .steps = steps_of(local, task),
+                                      .scratch = task->scratch};
+        fill_lists(local, tables, t, &at, &step);
+        for (uint32_t i = 0; i < step.steps; i++) {
+            step.first = step.end;
+            step.end += task->count / step.steps + (i < task->count % step.steps);
+            ((struct weft_task_step *)tables->step)[at.steps++] = step;
+        }
+        tables->word[t].left = step.steps;
+    }
 }
 
 /* In device memory, which may be beside the kernel, by way of a copy. */
@@ -214,7 +203,7 @@ static weft_status make(struct weft_recording *r, const struct local *local,
             status = ops->wait(device, WEFT_STREAM_TABLES);
     }
     free(copy);
-    run->steps = local->steps;
+    run->steps = local->whole.steps;
     return status;
 }
 
@@ -226,7 +215,7 @@ weft_status weft_recording_tables(struct weft_recording *r, const struct weft_re
 
     if (find_told(&local, r->job->numbers.process)) {
         count(&local, r->job->numbers.process);
-        if (local.arguments <= UINT32_MAX) /* they have offsets of 32 bits */
+        if (local.whole.arguments <= UINT32_MAX) /* they have offsets of 32 bits */
             status = make(r, &local, &r->plan.run[which]);
     }
     free(local.told);
