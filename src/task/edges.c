@@ -280,20 +280,23 @@ static void visit(struct walk *w, const struct space *space, const struct piece 
         }
 }
 
-/* Waits for others first, then is there for others itself. Whether it writes. */
+/* Meets others by what it reads, then by what it overwrites, and then is there for others itself.
+ * Whether it writes. */
 static bool walk_task(struct walk *w, const struct weft_recorded_task *task)
 {
+    enum { READS, WRITES, ADDS };
     bool writes = false;
 
-    for (int adds = 0; adds < 2; adds++)
+    for (int part = READS; part <= ADDS; part++)
         for (uint32_t i = task->data; i < task->data + task->datas; i++) {
             const struct weft_recorded_data *const data = &w->recorded->data[i];
             const struct piece piece = piece_of(&data->desc);
             const bool write = weft_recorded_writes(data);
             writes = writes || write;
             w->data = i;
-            if (weft_recorded_has_bytes(data))
-                visit(w, &w->space[w->space_of[i]], &piece, write, adds);
+            if (weft_recorded_has_bytes(data) &&
+                (part == ADDS || part == ((data->desc.mode & WEFT_TASK_IN) != 0 ? READS : WRITES)))
+                visit(w, &w->space[w->space_of[i]], &piece, write, part == ADDS);
         }
     return writes;
 }
