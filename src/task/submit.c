@@ -26,7 +26,8 @@ struct weft_task_entry *weft_tasks_entry(weft_job *job, weft_self *self)
 
     do /* other threads of the program may post meanwhile */
         weft_wait_until_u32(self, &host->heard, WEFT_NE, tasks->posted - WEFT_TASK_ENTRIES);
-    while (weft_load_relaxed_u32(&host->heard) == tasks->posted - WEFT_TASK_ENTRIES);
+    while (weft_load_acquire_u32(&host->heard, ORDER_task_take) ==
+           tasks->posted - WEFT_TASK_ENTRIES);
     return &host->entry[tasks->posted % WEFT_TASK_ENTRIES];
 }
 
