@@ -151,7 +151,7 @@ static struct space *space_for(struct walk *w, const struct weft_recorded_data *
         if (w->space[s].win == desc->win && w->space[s].place == desc->place &&
             (w->met != NULL || w->space[s].storage == data->storage))
             return &w->space[s];
-    if (!weft_recorded_grow((void **)&w->space, w->spaces, sizeof(*w->space)))
+    if (!WEFT_RECORDED_ROOM(w->space, w->spaces))
         return NULL;
     w->space[w->spaces] =
         (struct space){.win = desc->win, .place = desc->place, .storage = data->storage};
@@ -217,7 +217,7 @@ static void wait_for(struct walk *w, uint32_t task, bool before)
         return;
     struct weft_recorded *const all = w->recorded;
     w->seen[before][task] = w->task + 1;
-    w->full = w->full || !weft_recorded_grow((void **)&all->edge, all->edges, sizeof(*all->edge));
+    w->full = w->full || !WEFT_RECORDED_ROOM(all->edge, all->edges);
     if (!w->full)
         all->edge[all->edges++] = before ? task | WEFT_TASK_BEFORE : task;
 }
@@ -244,7 +244,7 @@ static void meet(struct walk *w, uint32_t *list, const struct piece *piece, bool
 
 static void add(struct walk *w, uint32_t *list, uint32_t access)
 {
-    w->full = w->full || !weft_recorded_grow((void **)&w->link, w->links, sizeof(*w->link));
+    w->full = w->full || !WEFT_RECORDED_ROOM(w->link, w->links);
     if (w->full)
         return;
     w->link[w->links] = (struct link){.access = access, .next = *list};
@@ -262,8 +262,7 @@ static void visit(struct walk *w, const struct space *space, const struct piece 
     const uint64_t from = alike ? column / space->width : 0;
     const uint64_t to = alike ? (column + bytes - 1) / space->width : space->across - 1;
 
-    w->full = w->full ||
-              (adds && !weft_recorded_grow((void **)&w->access, w->accesses, sizeof(*w->access)));
+    w->full = w->full || (adds && !WEFT_RECORDED_ROOM(w->access, w->accesses));
     if (adds && !w->full)
         w->access[w->accesses++] =
             (struct access){.piece = *p, .task = w->task, .data = w->data, .walk = w->number};

@@ -178,7 +178,6 @@ struct weft_task_peer {
     uint64_t answered;           /* the last ask that was answered */
     uint64_t returned, sent;     /* returns that have come; that were sent */
     uint64_t vain, again;        /* its load when it gave nothing; when it may be asked again */
-    uint64_t report_seen;        /* place 0: the last report */
     uint32_t away;               /* tasks of this place that it has */
     struct weft_task_named last; /* of them */
 };
@@ -218,7 +217,7 @@ struct weft_task_place {
     uint64_t reported; /* the last report */
     uint64_t backoff;
     uint64_t given;
-    uint32_t untried;       /* reports have come since they were added up; place 0 */
+    uint64_t tried;         /* place 0: the reports whose sum was compared last, as one */
     int32_t asking;         /* whom; -1: nobody */
     uint32_t accepted;      /* of the answer that is there */
     uint32_t closed, phase; /* phases: no more tasks come from the host; over */

@@ -43,8 +43,7 @@ static void want(struct plan *plan, uint32_t data, int32_t storage, const weft_t
     while (i != 0 && plan->want[i - 1].storage != storage)
         i = plan->want[i - 1].next;
     if (i == 0) {
-        plan->full = plan->full ||
-                     !weft_recorded_grow((void **)&plan->want, plan->wants, sizeof(*plan->want));
+        plan->full = plan->full || !WEFT_RECORDED_ROOM(plan->want, plan->wants);
         if (plan->full)
             return;
         plan->want[plan->wants++] = (struct want){.next = plan->wanted[data], .storage = storage};
@@ -81,10 +80,9 @@ static void add_copy(struct plan *plan, int which, int32_t home, uint32_t number
 {
     struct weft_recorded *const to = &plan->r->plan.list[which];
 
-    plan->full = plan->full ||
-                 !weft_recorded_grow((void **)&to->task, to->tasks, sizeof(*to->task)) ||
-                 !weft_recorded_grow((void **)&to->data, to->datas, sizeof(*to->data)) ||
-                 !weft_recorded_grow((void **)&to->data, to->datas + 1, sizeof(*to->data));
+    plan->full = plan->full || !WEFT_RECORDED_ROOM(to->task, to->tasks) ||
+                 !WEFT_RECORDED_ROOM(to->data, to->datas) ||
+                 !WEFT_RECORDED_ROOM(to->data, to->datas + 1);
     if (plan->full)
         return;
     to->task[to->tasks++] =
@@ -125,10 +123,9 @@ static void add_task(struct plan *plan, const struct weft_recorded_task *task)
     struct weft_recorded *const to = &plan->r->plan.list[WEFT_RECORDED_EPOCHS];
     const uint32_t first = to->datas;
 
-    plan->full =
-        plan->full || !weft_recorded_grow((void **)&to->task, to->tasks, sizeof(*to->task));
+    plan->full = plan->full || !WEFT_RECORDED_ROOM(to->task, to->tasks);
     for (uint32_t i = 0; i < task->datas && !plan->full; i++) {
-        plan->full = !weft_recorded_grow((void **)&to->data, to->datas, sizeof(*to->data));
+        plan->full = !WEFT_RECORDED_ROOM(to->data, to->datas);
         if (!plan->full)
             to->data[to->datas++] = all->data[task->data + i];
     }
@@ -184,8 +181,7 @@ static void find_blocks(struct plan *plan)
             t++;
         if (!weft_recorded_has_bytes(data) || data->storage == d->place)
             continue;
-        plan->full = plan->full ||
-                     !weft_recorded_grow((void **)&r->plan.block, spans, sizeof(*r->plan.block));
+        plan->full = plan->full || !WEFT_RECORDED_ROOM(r->plan.block, spans);
         if (plan->full)
             return;
         r->plan.block[spans++] = (struct weft_recorded_block){

@@ -49,11 +49,10 @@ weft_status weft_tasks_record_all(weft_job *job, weft_recording **recording)
 /* Room for a task, its data and arguments. */
 static bool grow(struct weft_recorded *all, const weft_task_desc *desc)
 {
-    bool room = weft_recorded_grow((void **)&all->task, all->tasks, sizeof(*all->task));
+    bool room = WEFT_RECORDED_ROOM(all->task, all->tasks);
 
     for (uint32_t i = all->datas; i < all->datas + desc->datas; i++)
-        room = room && weft_recorded_grow((void **)&all->data, i, sizeof(*all->data)) &&
-               weft_recorded_grow((void **)&all->win, i, sizeof(*all->win));
+        room = room && WEFT_RECORDED_ROOM(all->data, i) && WEFT_RECORDED_ROOM(all->win, i);
     for (uint32_t i = 0; i < desc->arguments_bytes; i += 16)
         room = room &&
                weft_recorded_grow((void **)&all->arguments, (all->arguments_bytes + i) / 16, 16);

@@ -63,6 +63,9 @@ static inline bool weft_recorded_grow(void **list, uint64_t count, size_t bytes)
     return grown != NULL;
 }
 
+#define WEFT_RECORDED_ROOM(list, count)                                                            \
+    weft_recorded_grow((void **)&(list), (count), sizeof(*(list)))
+
 /* In the walks over two epochs, each in the order of recording: an access that is live overlaps a
  * later one, and either writes. later: epochs between them; covered: it is not live any more. */
 typedef void weft_edges_met(void *context, uint32_t data, uint32_t with, int later, bool covered);
