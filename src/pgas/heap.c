@@ -154,9 +154,8 @@ static weft_status make_heap(weft_job *job, struct weft_pgas *pgas)
     weft_status status = WEFT_OK;
 
     space->table = calloc(space->segments, weft_gsegment_bytes(space->places));
-    pgas->brought = calloc(places, 2 * sizeof(*pgas->brought) + sizeof(int));
-    pgas->told = (unsigned char *)(pgas->brought + places);
-    pgas->member = (int *)(void *)(pgas->brought + 2 * places);
+    pgas->brought = calloc(places, sizeof(*pgas->brought) + sizeof(int));
+    pgas->member = (int *)(void *)(pgas->brought + places);
     pgas->talks = calloc(job->space.state.comms_count, sizeof(*pgas->talks));
     pgas->memory = weft_malloc(job, bytes);
     pgas->on_device = weft_malloc(job, lay_out(pgas, words));

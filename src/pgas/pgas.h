@@ -21,8 +21,8 @@ struct weft_gbrought {
     uint32_t call;   /* an enum weft_gcall */
     uint32_t status; /* what has gone wrong already */
     uint64_t bytes, at, left;
-    uint32_t generation, segment;                /* it would give; it means */
-    struct weft_gbits bits[WEFT_GSEGMENT_WORDS]; /* those that WEFT_SEGMENTS needs travel */
+    uint32_t generation, segment; /* it would give; it means */
+    struct weft_gbits bits[WEFT_GSEGMENT_WORDS];
 };
 
 enum weft_gcall {
@@ -51,9 +51,8 @@ struct weft_pgas {
     struct weft_gspace *on_device; /* with the table of segments behind it */
     unsigned char *table_on_device;
     unsigned char *memory;         /* the heap */
-    struct weft_gbrought *brought; /* by place: what the members of the last call have */
-    unsigned char *told;           /* by member, as it comes */
-    int *member;                   /* the places of its members */
+    struct weft_gbrought *brought; /* what the members of the last call have; */
+    int *member;                   /* their places */
     struct weft_gtalk *talks;      /* by the place of the group in the table of communicators */
     bool meeting;                  /* a thread of the program is in such a call */
     struct weft_gheap apart;       /* of host programs, where they do not reach kernels' */

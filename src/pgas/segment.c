@@ -21,47 +21,41 @@ struct meeting {
     weft_comm group;
     int members, me;
     const int *place;          /* by member */
-    struct weft_gbrought *all; /* by place */
+    struct weft_gbrought *all; /* by member */
 };
 
-/* The group's members, until `part`, whatever the status. Errors: COMM; STATE: another thread has
- * not parted yet. */
+/* Others may meet now. */
+static weft_status part(struct weft_pgas *pgas, weft_status status)
+{
+    __atomic_store_n(&pgas->meeting, false, __ATOMIC_RELEASE);
+    return status;
+}
+
+/* The group's members, until they part. Errors: COMM; STATE: another thread has not parted yet. */
 static weft_status gather(weft_job *job, const char *call, weft_comm group, struct meeting *m)
 {
-    *m = (struct meeting){.pgas = NULL};
     WEFT_TRY(weft_job_idle(job, call));
-    struct weft_pgas *pgas;
-    WEFT_TRY(weft_pgas_enter(job, call, &pgas));
-    if (__atomic_exchange_n(&pgas->meeting, true, __ATOMIC_ACQUIRE))
+    WEFT_TRY(weft_pgas_enter(job, call, &m->pgas));
+    if (__atomic_exchange_n(&m->pgas->meeting, true, __ATOMIC_ACQUIRE))
         return weft_refused(job, WEFT_ERR_STATE,
                             "%s: another thread of process %d is in such a call", call,
                             job->numbers.process);
-    m->pgas = pgas;
     m->call = call;
     m->group = group;
     m->place = m->pgas->member;
     m->all = m->pgas->brought;
-    memset(m->all, 0, (size_t)job->numbers.processes * sizeof(*m->all));
     weft_lock(&job->space.tables);
     const struct weft_comm_entry *const entry = weft_comm_find(&job->space.state, group);
-    const bool good =
-        entry != NULL && weft_comm_is_host(entry) && entry->rank_of_slot[WEFT_HOST_SLOT] >= 0;
-    m->members = good ? entry->members : 0;
-    m->me = good ? entry->rank_of_slot[WEFT_HOST_SLOT] : 0;
+    m->me = entry != NULL && weft_comm_is_host(entry) ? entry->rank_of_slot[WEFT_HOST_SLOT] : -1;
+    m->members = m->me >= 0 ? entry->members : 0;
     for (int i = 0; i < m->members; i++)
         m->pgas->member[i] = entry->member[i].process;
     weft_unlock(&job->space.tables);
-    return good ? WEFT_OK
-                : weft_refused(job, WEFT_ERR_COMM,
-                               "%s: 0x%x is no group of host programs with process %d", call, group,
-                               job->numbers.process);
-}
-
-static weft_status part(const struct meeting *m, weft_status status)
-{
-    if (m->pgas != NULL)
-        __atomic_store_n(&m->pgas->meeting, false, __ATOMIC_RELEASE);
-    return status;
+    if (m->me >= 0)
+        return WEFT_OK;
+    return part(m->pgas, weft_refused(job, WEFT_ERR_COMM,
+                                      "%s: 0x%x is no group of host programs with process %d", call,
+                                      group, job->numbers.process));
 }
 
 /* What this place has of a segment. Last: another thread may be in weft_host_gflush. */
@@ -94,14 +88,11 @@ weft_status weft_pgas_launch(weft_job *job)
 
 weft_status weft_pgas_hush(weft_job *job, struct weft_gtalk *talk)
 {
-    weft_status status = WEFT_OK;
-
+    talk->group = WEFT_COMM_NONE;
     if (talk->team != NULL)
-        status = weft_team_close(&talk->team);
-    if (talk->messages != WEFT_COMM_NONE && status == WEFT_OK)
-        status = weft_message_group_give(job, &talk->messages);
-    *talk = (struct weft_gtalk){.team = NULL};
-    return status;
+        WEFT_TRY(weft_team_close(&talk->team));
+    return talk->messages != WEFT_COMM_NONE ? weft_message_group_give(job, &talk->messages)
+                                            : WEFT_OK;
 }
 
 /* The team of a group. Another group that was at its place in the table has ended at all members;
@@ -118,10 +109,11 @@ static weft_status team_of(weft_job *job, const struct meeting *m, weft_team **t
         WEFT_TRY(weft_pgas_hush(job, talk));
         WEFT_TRY(weft_message_group_take(job, WEFT_MESSAGE_GROUPS - 1 - number, m->place,
                                          m->members, &talk->messages));
-        WEFT_TRY(weft_team_open(job, talk->messages, m->members, m->me, "an allocation", NULL,
-                                &talk->team));
         talk->group = m->group;
     }
+    if (talk->team == NULL)
+        WEFT_TRY(weft_team_open(job, talk->messages, m->members, m->me, "an allocation", NULL,
+                                &talk->team));
     *team = talk->team;
     return WEFT_OK;
 }
@@ -129,18 +121,12 @@ static weft_status team_of(weft_job *job, const struct meeting *m, weft_team **t
 /* All bring something, and get what all have brought. */
 static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbrought *mine)
 {
-    struct weft_pgas *const pgas = m->pgas;
-    const size_t words = (pgas->space.segments + 63) / 64;
-    const size_t bytes = offsetof(struct weft_gbrought, bits) + words * sizeof(mine->bits[0]);
     weft_team *team;
 
-    memcpy(mine->bits, pgas->bits, words * sizeof(mine->bits[0]));
-    mine->generation = pgas->serial + 1;
+    memcpy(mine->bits, m->pgas->bits, sizeof(mine->bits));
+    mine->generation = m->pgas->serial + 1;
     WEFT_TRY(team_of(job, m, &team));
-    WEFT_TRY(weft_team_allgather(team, mine, bytes, pgas->told, NULL));
-    for (size_t i = 0; i < (size_t)m->members; i++)
-        memcpy(&m->all[m->place[i]], pgas->told + i * bytes, bytes);
-    return WEFT_OK;
+    return weft_team_allgather(team, mine, sizeof(*mine), m->all, NULL);
 }
 
 /* A number that none of the members uses; 0: there is none. */
@@ -149,7 +135,7 @@ static uint32_t free_number(const struct meeting *m)
     for (uint32_t w = 0; w < WEFT_GSEGMENT_WORDS; w++) {
         uint64_t free = ~m->pgas->bits[w].used;
         for (int i = 0; i < m->members; i++)
-            free &= ~m->all[m->place[i]].bits[w].used;
+            free &= ~m->all[i].bits[w].used;
         if (free != 0)
             return w * 64 + (uint32_t)__builtin_ctzll(free);
     }
@@ -163,10 +149,15 @@ static void end_dropped(const struct meeting *m)
 
     for (uint32_t i = 0; i < pgas->space.segments; i++) {
         const struct weft_gpart *const part = weft_gsegment_at(&pgas->space, i)->part;
-        bool all = (pgas->bits[i / 64].dropped >> i % 64 & 1) != 0;
-        for (int q = 0; all && q < pgas->space.places; q++)
-            all = !part[q].present || (m->all[q].bits[i / 64].dropped >> i % 64 & 1) != 0;
-        if (!all)
+        const uint64_t bit = (uint64_t)1 << i % 64;
+        uint32_t left = 0;
+        if ((pgas->bits[i / 64].dropped & bit) == 0)
+            continue;
+        for (int q = 0; q < pgas->space.places; q++)
+            left += part[q].present;
+        for (int k = 0; k < m->members; k++)
+            left -= part[m->place[k]].present && (m->all[k].bits[i / 64].dropped & bit) != 0;
+        if (left != 0)
             continue;
         mark(pgas, i, WEFT_GSEGMENT_FREE);
         weft_buddy_give(pgas->buddy, part[pgas->space.me].at, 0);
@@ -184,12 +175,12 @@ static const char *name_of(uint32_t call)
 /* Whether all mean the same. */
 static weft_status compare(weft_job *job, const struct meeting *m)
 {
+    const struct weft_gbrought *const a = &m->all[0];
     const int p = m->place[0];
-    const struct weft_gbrought *const a = &m->all[p];
 
     for (int i = 1; i < m->members; i++) {
+        const struct weft_gbrought *const b = &m->all[i];
         const int q = m->place[i];
-        const struct weft_gbrought *const b = &m->all[q];
         if (a->call != b->call || a->segment != b->segment)
             return weft_refused(job, WEFT_ERR_MISMATCH,
                                 "%s: place %d is in %s of segment %u, place %d in %s of segment %u",
@@ -215,12 +206,12 @@ static void take(struct weft_pgas *pgas, struct weft_gbrought *mine)
     mine->left = n.free;
 }
 
-/* The place that has no room; -1: all have. */
-static int full_place(const struct meeting *m)
+/* The member that has no room; -1: all have. */
+static int find_full(const struct meeting *m)
 {
     for (int i = 0; i < m->members; i++)
-        if (m->all[m->place[i]].status != WEFT_OK)
-            return m->place[i];
+        if (m->all[i].status != WEFT_OK)
+            return i;
     return -1;
 }
 
@@ -230,7 +221,7 @@ static bool ask_for_most(const struct meeting *m, struct weft_gbrought *mine)
     uint64_t most = 0, least = UINT64_MAX;
 
     for (int i = 0; mine->call == WEFT_GCALL_ALLOC_MOST && i < m->members; i++) {
-        const uint64_t bytes = m->all[m->place[i]].bytes;
+        const uint64_t bytes = m->all[i].bytes;
         most = bytes > most ? bytes : most;
         least = bytes < least ? bytes : least;
     }
@@ -256,13 +247,13 @@ static weft_status meet(weft_job *job, struct meeting *m, struct weft_gbrought *
         WEFT_TRY(exchange(job, m, mine));
         WEFT_TRY(compare(job, m));
         end_dropped(m);
-        full = full_place(m);
+        full = find_full(m);
         more = i == 0 && ask_for_most(m, mine);
     }
     return full < 0 ? WEFT_OK
                     : weft_refused(job, WEFT_ERR_MEMORY,
                                    "%s: place %d has %llu of %llu bytes in its heap (WEFT_HEAP)",
-                                   m->call, full, (unsigned long long)m->all[full].left,
+                                   m->call, m->place[full], (unsigned long long)m->all[full].left,
                                    (unsigned long long)m->all[full].bytes);
 }
 
@@ -278,13 +269,13 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
         return weft_refused(job, WEFT_ERR_LIMIT, "%s: all segments are in use (WEFT_SEGMENTS=%u)",
                             m->call, pgas->space.segments);
     for (int i = 0; i < m->members; i++)
-        if (m->all[m->place[i]].generation > pgas->serial)
-            pgas->serial = m->all[m->place[i]].generation;
+        if (m->all[i].generation > pgas->serial)
+            pgas->serial = m->all[i].generation;
     segment->generation = (uint16_t)(1 + (pgas->serial * 61 + (uint32_t)m->place[0]) % 65535);
     segment->win = win;
     memset(segment->part, 0, (size_t)pgas->space.places * sizeof(*segment->part));
     for (int i = 0; i < m->members; i++) {
-        const struct weft_gbrought *const b = &m->all[m->place[i]];
+        const struct weft_gbrought *const b = &m->all[i];
         const uint64_t last = b->call == WEFT_GCALL_ALLOC_MOST ? -b->bytes & 7 : 0; /* of a word */
         segment->part[m->place[i]] = (struct weft_gpart){.at = heap ? b->at : 0,
                                                          .bytes = b->bytes + last,
@@ -293,7 +284,7 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
     }
     mark(pgas, number, WEFT_GSEGMENT_KNOWN);
     *span = (weft_gspan){.base = weft_gptr_make(m->place[0], number, segment->generation, 0),
-                         .bytes = m->all[pgas->space.me].bytes,
+                         .bytes = m->all[m->me].bytes,
                          .group = m->group,
                          .members = m->members};
     return WEFT_OK;
@@ -307,10 +298,9 @@ static weft_status make_segment(weft_job *job, enum weft_gcall what, weft_comm g
     struct weft_gbrought mine = {.call = what, .bytes = bytes, .at = heap ? WEFT_BUDDY_NONE : 0};
     weft_win win = WEFT_WIN_NONE;
     struct meeting m;
-    weft_status status = gather(job, name_of(what), group, &m);
 
-    if (status == WEFT_OK)
-        status = weft_host_place(job, m.call, "span", span);
+    WEFT_TRY(gather(job, name_of(what), group, &m));
+    weft_status status = weft_host_place(job, m.call, "span", span);
     if (status == WEFT_OK)
         status = meet(job, &m, &mine);
     if (status == WEFT_OK && !heap)
@@ -321,7 +311,7 @@ static weft_status make_segment(weft_job *job, enum weft_gcall what, weft_comm g
         weft_host_win_free(job, &win);
     else if (status != WEFT_OK && heap && mine.at != WEFT_BUDDY_NONE)
         weft_buddy_give(m.pgas->buddy, mine.at, 0);
-    return part(&m, status);
+    return part(m.pgas, status);
 }
 
 weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span)
@@ -345,7 +335,7 @@ weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, size_t bytes
 }
 
 /* Adopted memory: the group ends it together. Else all have dropped it one day (end_dropped). */
-static weft_status drop(weft_job *job, struct meeting *m, const weft_gspan *span)
+static weft_status drop(weft_job *job, struct meeting *m, weft_gspan *span)
 {
     struct weft_gbrought mine = {.call = WEFT_GCALL_FREE, .segment = span->base.segment};
     struct weft_gplace place;
@@ -357,6 +347,7 @@ static weft_status drop(weft_job *job, struct meeting *m, const weft_gspan *span
     struct weft_gsegment *const segment = weft_gsegment_at(&m->pgas->space, mine.segment);
     segment->generation++;
     mark(m->pgas, mine.segment, adopted ? WEFT_GSEGMENT_FREE : WEFT_GSEGMENT_DROPPED);
+    *span = (weft_gspan){.members = 0};
     return adopted ? weft_host_win_free(job, &segment->win) : WEFT_OK;
 }
 
@@ -366,12 +357,8 @@ weft_status weft_gfree(weft_job *job, weft_gspan *span)
 
     WEFT_TRY(weft_job_owned(job, "weft_gfree"));
     WEFT_TRY(weft_host_place(job, "weft_gfree", "span", span));
-    weft_status status = gather(job, "weft_gfree", span->group, &m);
-    if (status == WEFT_OK)
-        status = drop(job, &m, span);
-    if (status == WEFT_OK)
-        *span = (weft_gspan){.members = 0};
-    return part(&m, status);
+    WEFT_TRY(gather(job, "weft_gfree", span->group, &m));
+    return part(m.pgas, drop(job, &m, span));
 }
 
 /* ---- spans ----------------------------------------------------------------------------------- */

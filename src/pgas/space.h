@@ -64,7 +64,8 @@ struct weft_gfault {
     int64_t n[5];
 };
 
-WEFT_INLINE void weft_gfault_set(struct weft_gfault *fault, weft_status status, const char *text,
+/* False, which is what who finds it returns. */
+WEFT_INLINE bool weft_gfault_set(struct weft_gfault *fault, weft_status status, const char *text,
                                  int64_t a, int64_t b, int64_t c, int64_t d, int64_t e)
 {
     fault->status = status;
@@ -74,6 +75,7 @@ WEFT_INLINE void weft_gfault_set(struct weft_gfault *fault, weft_status status, 
     fault->n[2] = c;
     fault->n[3] = d;
     fault->n[4] = e;
+    return false;
 }
 
 /* Finds `bytes` bytes, of height rows, pitch apart. False: *fault says why. */
@@ -83,36 +85,30 @@ WEFT_INLINE bool weft_gptr_find(const struct weft_gspace *space, weft_gptr g, ui
 {
     const int place = weft_gptr_place(g);
 
-    if ((g.where & ~0xffffffu) != WEFT_GPTR_VALID || g.segment >= space->segments) {
-        weft_gfault_set(fault, WEFT_ERR_ARGUMENT,
-                        "%s: not a global pointer: where 0x%llx, segment %lld", g.where, g.segment,
-                        0, 0, 0);
-        return false;
-    }
-    if (place >= space->places) {
-        weft_gfault_set(fault, WEFT_ERR_RANK, "%s: place %lld is not one of %lld", place,
-                        space->places, 0, 0, 0);
-        return false;
-    }
+    if ((g.where & ~0xffffffu) != WEFT_GPTR_VALID || g.segment >= space->segments)
+        return weft_gfault_set(fault, WEFT_ERR_ARGUMENT,
+                               "%s: not a global pointer: where 0x%llx, segment %lld", g.where,
+                               g.segment, 0, 0, 0);
+    if (place >= space->places)
+        return weft_gfault_set(fault, WEFT_ERR_RANK, "%s: place %lld is not one of %lld", place,
+                               space->places, 0, 0, 0);
     const struct weft_gsegment *const segment = weft_gsegment_at(space, g.segment);
-    if (segment->generation != g.generation || segment->known != WEFT_GSEGMENT_KNOWN) {
-        weft_gfault_set(fault, WEFT_ERR_WINDOW,
-                        "%s: segment %lld was freed, or is not known here (generation %lld, now "
-                        "%lld)",
-                        g.segment, g.generation, segment->generation, 0, 0);
-        return false;
-    }
+    if (segment->generation != g.generation || segment->known != WEFT_GSEGMENT_KNOWN)
+        return weft_gfault_set(
+            fault, WEFT_ERR_WINDOW,
+            "%s: segment %lld was freed, or is not known here (generation %lld, now "
+            "%lld)",
+            g.segment, g.generation, segment->generation, 0, 0);
     const struct weft_gpart *const part = &segment->part[place];
     const uint64_t rows = height > 1 ? height - 1 : 0;
     if (!part->present || width > part->bytes || g.offset > part->bytes - width ||
-        (rows != 0 && pitch > (part->bytes - width - g.offset) / rows)) {
-        weft_gfault_set(fault, WEFT_ERR_BOUNDS,
-                        "%s: %lld bytes at offset %lld are not inside segment %lld (%lld bytes at "
-                        "place %lld)",
-                        (int64_t)(rows * pitch + width), (int64_t)g.offset, g.segment,
-                        part->present ? (int64_t)part->bytes : 0, place);
-        return false;
-    }
+        (rows != 0 && pitch > (part->bytes - width - g.offset) / rows))
+        return weft_gfault_set(
+            fault, WEFT_ERR_BOUNDS,
+            "%s: %lld bytes at offset %lld are not inside segment %lld (%lld bytes at "
+            "place %lld)",
+            (int64_t)(rows * pitch + width), (int64_t)g.offset, g.segment,
+            part->present ? (int64_t)part->bytes : 0, place);
     to->win = segment->win;
     to->member = part->member;
     to->offset = part->at + g.offset;

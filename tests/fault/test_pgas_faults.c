@@ -73,16 +73,12 @@ static weft_status run(weft_job *job, const weft_kernel *kernel, weft_gptr there
 static weft_status board(weft_job *job, int process)
 {
     struct weft_gbrought lie = {.call = 77, .bytes = 64}, brought[2];
-    struct weft_pgas *const pgas = job->pgas;
-    const size_t words = (pgas->space.segments + 63) / 64;
-    const struct weft_gtalk *const talk = &pgas->talks[weft_handle_index(WEFT_COMM_HOST)];
+    const struct weft_gtalk *const talk = &job->pgas->talks[weft_handle_index(WEFT_COMM_HOST)];
     weft_gspan span;
 
     if (process == 0)
         return weft_galloc(job, WEFT_COMM_HOST, 64, &span);
-    weft_team_allgather(talk->team, &lie,
-                        offsetof(struct weft_gbrought, bits) + words * sizeof(lie.bits[0]), brought,
-                        NULL);
+    weft_team_allgather(talk->team, &lie, sizeof(lie), brought, NULL);
     return WEFT_ERR_MISMATCH;
 }
 
