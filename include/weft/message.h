@@ -182,7 +182,8 @@ WEFT_API int weft_host_reaches(const weft_job *job, const void *memory);
 /*
  * For a library over this one that agrees on groups by its own messages, such as communicators of
  * MPI. It numbers such groups itself. They serve messages alone, until they are given back or the
- * job ends.
+ * job ends. Allocations of weft/pgas.h take numbers from the highest on down, one for each group
+ * that makes some.
  */
 #define WEFT_MESSAGE_GROUPS 65536 /* numbers are 0 .. WEFT_MESSAGE_GROUPS - 1 */
 
