@@ -97,7 +97,7 @@ weft_status weft_pgas_hush(weft_job *job, struct weft_gtalk *talk)
 
 /* The team of a group. Another group that was at its place in the table has ended at all members;
  * its number is another one, so that members who are ahead are not mistaken for those. */
-static weft_status team_of(weft_job *job, const struct meeting *m, weft_team **team)
+static weft_status find_team(weft_job *job, const struct meeting *m, weft_team **team)
 {
     enum { MOST_GROUPS = 512 }; /* that the table has room for, whatever WEFT_COMMS is */
     const uint32_t index = weft_handle_index(m->group);
@@ -125,7 +125,7 @@ static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbroug
 
     memcpy(mine->bits, m->pgas->bits, sizeof(mine->bits));
     mine->generation = m->pgas->serial + 1;
-    WEFT_TRY(team_of(job, m, &team));
+    WEFT_TRY(find_team(job, m, &team));
     return weft_team_allgather(team, mine, sizeof(*mine), m->all, NULL);
 }
 

@@ -43,7 +43,7 @@ static uint64_t hash_tasks(const struct weft_recorded *all, uint32_t tasks)
 static weft_status same(weft_job *job, uint64_t mine, bool *equal, int *other)
 {
     weft_status status;
-    uint64_t *const all =
+    WEFT_FREED uint64_t *all =
         weft_exchange_all(job, WEFT_EXCHANGE_RECORD, &mine, sizeof(mine), &status);
 
     *equal = true;
@@ -52,19 +52,17 @@ static weft_status same(weft_job *job, uint64_t mine, bool *equal, int *other)
             *equal = false;
             *other = p;
         }
-    free(all);
-    return all != NULL ? WEFT_OK : status;
+    return status;
 }
 
 weft_status weft_agree_on(weft_job *job, weft_status mine)
 {
     weft_status status;
-    weft_status *const all =
+    WEFT_FREED weft_status *all =
         weft_exchange_all(job, WEFT_EXCHANGE_RECORD, &mine, sizeof(mine), &status);
 
-    for (int p = 0; all != NULL && status == WEFT_OK && p < job->numbers.processes; p++)
+    for (int p = 0; status == WEFT_OK && p < job->numbers.processes; p++)
         status = all[p];
-    free(all);
     return status;
 }
 
@@ -124,13 +122,6 @@ double weft_width_of(const weft_job *job)
                : job->numbers.ranks_here;
 }
 
-/* In bytes a nanosecond, as a first guess: of a GPU's multiprocessor, and of a processor. */
-static double guessed_speed(const weft_job *job)
-{
-    return (job->processes[job->numbers.process].kind == WEFT_KIND_CUDA ? 25 : 6) *
-           weft_width_of(job);
-}
-
 const struct weft_told *weft_told_by(const struct weft_recording *r, int place)
 {
     return (const void *)((const char *)r->told + (size_t)place * r->told_bytes);
@@ -140,24 +131,24 @@ weft_status weft_agree(struct weft_recording *r, const char *call)
 {
     const struct weft_recorded *const all = &r->recorded;
     const size_t places = (size_t)r->job->numbers.processes;
-    weft_status status = compare(r, call);
+    const bool gpu = r->job->processes[r->job->numbers.process].kind == WEFT_KIND_CUDA;
+    weft_status status;
 
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(compare(r, call));
     r->told_bytes = (sizeof(struct weft_told) + all->wins * places + 7) & ~(size_t)7;
-    struct weft_told *const mine = calloc(1, r->told_bytes);
+    WEFT_FREED struct weft_told *mine = calloc(1, r->told_bytes);
     if (mine == NULL) {
         weft_job_fail(r->job, WEFT_ERR_MEMORY, "process %d: no memory in %s",
                       r->job->numbers.process, call);
         return WEFT_ERR_MEMORY;
     }
-    mine->speed = guessed_speed(r->job);
+    /* In bytes a nanosecond, as a first guess: of a GPU's multiprocessor, and of a processor. */
+    mine->speed = (gpu ? 25 : 6) * weft_width_of(r->job);
     mine->steals = r->job->config.steal != 0;
     for (uint32_t w = 0; w < all->wins; w++)
         for (size_t q = 0; q < places; q++)
             mine->reaches[w * places + q] = weft_task_reaches(r->job, all->win[w], (int)q);
     free(r->told);
     r->told = weft_exchange_all(r->job, WEFT_EXCHANGE_RECORD, mine, r->told_bytes, &status);
-    free(mine);
-    return r->told != NULL ? WEFT_OK : status;
+    return status;
 }

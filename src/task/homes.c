@@ -29,10 +29,11 @@ static int compare_spots(const void *a, const void *b)
     return x->task < y->task ? -1 : 1;
 }
 
-/* Another place that may run it. -1: none may. */
-static int other_home(const weft_job *job, uint32_t flags)
+/* The first place that may run it, from one on. -1: none may. */
+static int home_from(const weft_job *job, uint32_t flags, int first)
 {
-    for (int p = 0; p < job->numbers.processes; p++)
+    for (int i = 0, p = first; i < job->numbers.processes;
+         i++, p = (p + 1) % job->numbers.processes)
         if (weft_task_may_run(job, flags, p))
             return p;
     return -1;
@@ -56,8 +57,7 @@ static weft_status choose(struct weft_recording *r, const char *call, const stru
         while (p + 1 < places && at + (double)task->count / 2 >= end)
             end += calls * r->speed[++p].planned / all;
         at += (double)task->count;
-        task->home =
-            weft_task_may_run(r->job, task->flags, p) ? p : other_home(r->job, task->flags);
+        task->home = home_from(r->job, task->flags, p);
         if (task->home < 0)
             return weft_refused(r->job, WEFT_ERR_ARGUMENT,
                                 "%s: flags %u keep task %u from all places", call, task->flags,
@@ -183,7 +183,7 @@ static weft_status measure(struct weft_recording *r, double *ns, uint64_t epochs
         if (r->recorded.task[t].home == r->job->numbers.process)
             mine.speed += (double)r->recorded.task[t].count * (double)epochs *
                           weft_width_of(r->job) / (double)busy;
-    struct measured *const all =
+    WEFT_FREED struct measured *all =
         weft_exchange_all(r->job, WEFT_EXCHANGE_RECORD, &mine, sizeof(mine), &status);
     for (int p = 0; all != NULL && p < places; p++) {
         *ns = fmax(*ns, all[p].ns);
@@ -195,8 +195,7 @@ static weft_status measure(struct weft_recording *r, double *ns, uint64_t epochs
     for (int p = 0; all != NULL && p < places; p++)
         if (r->speed[p].measured <= 0)
             r->speed[p].measured = guessed > 0 ? weft_told_by(r, p)->speed * known / guessed : 1;
-    free(all);
-    return all != NULL ? WEFT_OK : status;
+    return status;
 }
 
 /* The fastest place alone, if others together would help it little. */

@@ -275,9 +275,8 @@ WEFT_INLINE bool weft_task_swap32(uint32_t *word, uint32_t expected, uint32_t va
 }
 WEFT_INLINE bool weft_task_swap64(uint64_t *word, uint64_t expected, uint64_t value)
 {
-    const struct weft_change change = {
-        .value = value, .expected = expected, .how = WEFT_COMPARE, .type = WEFT_U64};
-    return weft_update_device(word, &change) == expected;
+    return weft_swap_both_device_u64(word, expected, value, ORDER_task_take, ORDER_task_give) ==
+           expected;
 }
 WEFT_INLINE uint32_t weft_task_exchange(uint32_t *word, uint32_t value)
 {
@@ -285,11 +284,6 @@ WEFT_INLINE uint32_t weft_task_exchange(uint32_t *word, uint32_t value)
     return (uint32_t)weft_update_device(word, &change);
 }
 /* The old value. */
-WEFT_INLINE uint32_t weft_task_add32(uint32_t *word, uint32_t value)
-{
-    const struct weft_change change = {.value = value, .how = WEFT_SUM, .type = WEFT_U32};
-    return (uint32_t)weft_update_device(word, &change);
-}
 WEFT_INLINE uint64_t weft_task_add64(uint64_t *word, uint64_t value)
 {
     const struct weft_change change = {.value = value, .how = WEFT_SUM, .type = WEFT_U64};

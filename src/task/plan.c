@@ -133,17 +133,17 @@ static void add_task(struct plan *plan, const struct weft_recorded_task *task)
         return;
     to->task[to->tasks] = *task;
     to->task[to->tasks++].data = first;
-    for (uint32_t i = task->data; i < task->data + task->datas; i++)
+    for (uint32_t i = task->data; i < task->data + task->datas; i++) {
+        const struct weft_recorded_data *const data = &all->data[i];
         for (uint32_t w = plan->wanted[i]; w != 0; w = plan->want[w - 1].next) {
-            const struct weft_recorded_data part = part_of(&all->data[i], &plan->want[w - 1].rect);
+            const struct weft_recorded_data part = part_of(data, &plan->want[w - 1].rect);
             add_copy(plan, WEFT_RECORDED_EPOCHS, task->home, task->number, &part,
                      plan->want[w - 1].storage);
         }
-    for (uint32_t i = task->data; i < task->data + task->datas; i++)
-        if (weft_recorded_writes(&all->data[i]) && !all->data[i].covered &&
-            !all->data[i].returned && all->data[i].storage != all->data[i].desc.place)
-            add_copy(plan, WEFT_RECORDED_RETURN, task->home, task->number, &all->data[i],
-                     all->data[i].desc.place);
+        if (weft_recorded_writes(data) && !data->covered && !data->returned &&
+            data->storage != data->desc.place)
+            add_copy(plan, WEFT_RECORDED_RETURN, task->home, task->number, data, data->desc.place);
+    }
 }
 
 /* ---- memory for copies ----------------------------------------------------------------------- */

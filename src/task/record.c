@@ -169,6 +169,11 @@ static weft_status check_windows(const struct weft_recording *r, const char *cal
 }
 
 #define NO_RECORDING(call) weft_err(WEFT_ERR_ARGUMENT, "%s: the recording is NULL", call)
+#define RECORDING_BEGIN(call)                                                                      \
+    if (recording == NULL)                                                                         \
+        return NO_RECORDING(call);                                                                 \
+    weft_job *const job = recording->job;                                                          \
+    WEFT_HOST_BEGIN(job, self, call)
 
 /* Whose data it writes first; of a task that writes none, the first place. */
 static int home_of(const weft_task_desc *desc)
@@ -206,10 +211,7 @@ static weft_status add(weft_recording *r, const char *call, const weft_task_desc
 
 weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc)
 {
-    if (recording == NULL)
-        return NO_RECORDING("weft_tasks_add");
-    weft_job *const job = recording->job;
-    WEFT_HOST_BEGIN(job, self, "weft_tasks_add");
+    RECORDING_BEGIN("weft_tasks_add");
     const int home = recording->shared && desc != NULL ? home_of(desc) : job->numbers.process;
     return weft_host_leave(job, add(recording, host_name, desc, home, 0));
 }
@@ -217,10 +219,7 @@ weft_status weft_tasks_add(weft_recording *recording, const weft_task_desc *desc
 weft_status weft_tasks_add_at(weft_recording *recording, const weft_task_desc *desc, int home,
                               uint64_t spot)
 {
-    if (recording == NULL)
-        return NO_RECORDING("weft_tasks_add_at");
-    weft_job *const job = recording->job;
-    WEFT_HOST_BEGIN(job, self, "weft_tasks_add_at");
+    RECORDING_BEGIN("weft_tasks_add_at");
     return weft_host_leave(job, add(recording, host_name, desc, home, spot));
 }
 
@@ -240,10 +239,7 @@ static weft_status make_ready(struct weft_recording *r, const char *call)
 
 weft_status weft_tasks_ready(weft_recording *recording)
 {
-    if (recording == NULL)
-        return NO_RECORDING("weft_tasks_ready");
-    weft_job *const job = recording->job;
-    WEFT_HOST_BEGIN(job, self, "weft_tasks_ready");
+    RECORDING_BEGIN("weft_tasks_ready");
     WEFT_HOST_TRY(check_state(recording, host_name, false));
     WEFT_HOST_TRY(check_windows(recording, host_name));
     WEFT_HOST_TRY(recording->shared ? weft_host_together(job, host_name) : WEFT_OK);

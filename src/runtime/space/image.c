@@ -249,7 +249,6 @@ weft_status weft_image_reset(struct weft_job *job)
         return WEFT_OK;
     const uint32_t n = job->space.state.channels, taken = image->taken < n ? image->taken : n;
     unsigned char *const area = weft_channel_area(&job->space.state, image->exposed);
-    const size_t boxes = taken != 0 ? WEFT_SLOTS * sizeof(struct weft_box) : 0;
     const struct {
         void *memory;
         uint32_t value;
@@ -259,7 +258,8 @@ weft_status weft_image_reset(struct weft_job *job)
         {image->exposed->counters + WEFT_BARRIER_AT, start, barriers * words},
         {at(image, image->at.barriers), 0, (size_t)job->numbers.ranks_here * comms},
         {&image->exposed->channels_taken, 0, taken != 0},
-        {area, 0, (boxes + taken * sizeof(struct weft_channel)) / 4},
+        {weft_channels_box(area, 0), 0, taken != 0 ? WEFT_SLOTS * sizeof(struct weft_box) / 4 : 0},
+        {weft_channels_control(area, WEFT_SLOTS, 0), 0, taken * sizeof(struct weft_channel) / 4},
         {weft_channels_ring(area, WEFT_SLOTS, n, 0), 0,
          taken * WEFT_RING_LINES * sizeof(struct weft_ring_line) / 4},
     };
