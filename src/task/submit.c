@@ -46,8 +46,6 @@ void weft_tasks_posted(weft_job *job, enum weft_task_what what, uint32_t a)
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-enum { GENERATIONS = 1 << 24 };
-
 /* A name for a task that is about to be, which its record has. False: all are in use. */
 static bool take_name(struct weft_tasks *tasks, struct weft_task_record *record)
 {
@@ -58,7 +56,7 @@ static bool take_name(struct weft_tasks *tasks, struct weft_task_record *record)
         if ((word & 0xff) != WEFT_TASK_NONE)
             continue;
         record->host = tasks->next = number + 1;
-        record->generation = (word >> 8) % (GENERATIONS - 1) + 1;
+        record->generation = (word >> 8) % 0xffffff + 1; /* 24 bits, never 0 */
         weft_store_relaxed_u32(state, record->generation << 8 | WEFT_TASK_QUEUED);
         tasks->books[number] = WEFT_TASK_BOOKS_NONE;
         return true;
