@@ -2,8 +2,9 @@
  * were opened. Any thread. */
 #include "remote/client/inside.h"
 
-#define KNOWN(field) client_##field
-#define KNOWN_LIST   client.known
+#define KNOWN(field)     client_##field
+#define KNOWN_LIST       client.known
+#define KNOWN_ATTRIBUTES CU_DEVICE_ATTRIBUTE_MAX
 #include "remote/table/known_table.h"
 
 static CUresult set_peer(CUcontext context, unsigned flags, bool on)

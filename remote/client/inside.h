@@ -73,7 +73,10 @@ struct client_library {
 struct client_kernel {
     struct client_library *library;
     uint64_t handles[WEFT_LINK_PROCESSES];
-    uint32_t count, bytes; /* parameters; of all */
+    struct client_room { /* a launch may have: threads of a block, bytes of dynamic shared memory */
+        int threads, shared;
+    } rooms[CLIENT_DEVICES]; /* by device */
+    uint32_t count, bytes;   /* parameters; of all */
     struct weft_parameter *parameters;
     char name[];
 };
@@ -244,6 +247,8 @@ CUresult client_copy_near(const struct client_device *device, const struct weft_
 
 /* ---- module.c */
 CUresult client_function(const struct client_device *device, CUfunction function, uint64_t *handle);
+/* What a launch of it may have on a device. */
+struct client_room *client_room(const struct client_device *device, CUfunction function);
 
 #define CLIENT_DECLARE(field, function) __typeof__(function) client_##field;
 WEFT_TABLE_PROGRAM_MAP(CLIENT_DECLARE)

@@ -147,14 +147,25 @@ CUresult client_library_kernel(CUkernel *result, CUlibrary library, const char *
     return CUDA_SUCCESS;
 }
 
+struct client_room *client_room(const struct client_device *device, CUfunction function)
+{
+    return &((struct client_kernel *)(void *)function)->rooms[device - client.device];
+}
+
+/* Once for each context of a device. */
 CUresult client_kernel_function(CUfunction *function, CUkernel kernel)
 {
-    uint64_t handle;
+    struct client_room room;
 
-    if (client_now() == NULL)
-        return CUDA_ERROR_INVALID_CONTEXT;
     *function = (CUfunction)(void *)kernel;
-    return client_function(client_now(), *function, &handle);
+    CUresult result = client_function_attribute(&room.threads,
+                                                CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, *function);
+    if (result == CUDA_SUCCESS)
+        result = client_function_attribute(
+            &room.shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, *function);
+    if (result == CUDA_SUCCESS)
+        *client_room(client_now(), *function) = room;
+    return result;
 }
 
 CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary handle,
@@ -190,12 +201,24 @@ CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary ha
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
+/* Whether the driver may refuse it: then its answer is waited for, so that it is told at once. */
+static bool is_doubtful(const struct client_device *device, CUfunction function,
+                        const CUlaunchConfig *c)
+{
+    const struct client_room *room = client_room(device, function);
+
+    return weft_is_cooperative(c) ||
+           (uint64_t)c->blockDimX * c->blockDimY * c->blockDimZ > (uint64_t)room->threads ||
+           c->sharedMemBytes > (unsigned)__atomic_load_n(&room->shared, __ATOMIC_RELAXED);
+}
+
 CUresult client_launch(const CUlaunchConfig *config, CUfunction function, void **parameters,
                        void **extra)
 {
     const struct client_kernel *kernel = (void *)function;
     struct client_route route = {client_now(), false};
     unsigned char packed[WEFT_PARAMETERS];
+    struct client_call answer = {0};
     uint64_t handle = 0;
 
     CUresult result =
@@ -216,7 +239,8 @@ CUresult client_launch(const CUlaunchConfig *config, CUfunction function, void *
                               (uint64_t)config->blockDimZ << 32 | config->blockDimY,
                               (uint64_t)weft_is_cooperative(config) << 32 | config->sharedMemBytes,
                               WORD(config->hStream)};
-    return client_work(route.device, WEFT_CALL_launch, words, 6, packed, kernel->bytes, NULL);
+    return client_work(route.device, WEFT_CALL_launch, words, 6, packed, kernel->bytes,
+                       is_doubtful(route.device, function, config) ? &answer : NULL);
 }
 
 CUresult client_launch_host(CUstream stream, CUhostFn run, void *argument)

@@ -98,10 +98,14 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
     if (class == WEFT_CLASS_POST || (class == WEFT_CLASS_DATA && wanted == 0))
         return client_post(route.device, call, words, asked, given, bytes);
     result = client_call(route.device, call, words, asked, given, bytes, &answer);
-    if (call == WEFT_CALL_context_synchronize && result == CUDA_SUCCESS)
-        client_managed_idle(route.device);
     if (result != CUDA_SUCCESS)
         return result;
+    if (call == WEFT_CALL_context_synchronize)
+        client_managed_idle(route.device);
+    if (call == WEFT_CALL_function_set && /* a launch does not wait until its turn has come */
+        words[1] == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+        __atomic_store_n(&client_room(route.device, (CUfunction)arguments[0].word)->shared,
+                         (int)words[2], __ATOMIC_RELAXED);
     if (answer.count < wanted || answer.got != answer.room)
         return CUDA_ERROR_UNKNOWN;
     for (size_t i = 0; i < count; i++)

@@ -141,7 +141,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *result, int device)
             int value = 0;
             status = driver->device_attribute(
                 &value, (CUdevice_attribute)(properties[i].attribute + k), device);
-            cudart_set(&p, &properties[i], k, value);
+            status = cudart_set(&p, &properties[i], k, value, status);
         }
     if (status == CUDA_SUCCESS)
         *result = p;

@@ -70,14 +70,19 @@ struct cudart_field {
                      : true, default                                                               \
                      : false)                                                                      \
     }
-static inline void cudart_set(void *result, const struct cudart_field *field, int i, int value)
+/* An attribute that an older driver does not know (INVALID_VALUE) is 0. Errors: others. */
+static inline CUresult cudart_set(void *result, const struct cudart_field *field, int i, int value,
+                                  CUresult told)
 {
     void *at = (char *)result + field->at;
 
+    if (told != CUDA_SUCCESS)
+        value = 0;
     if (field->wide)
         *(size_t *)at = (size_t)value;
     else
         ((int *)at)[i] = value;
+    return told == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : told;
 }
 
 /* ENTER(driver): declares it, or returns the error from the calling function. NEED: it is there. */
@@ -151,11 +156,6 @@ struct cudart_symbol *cudart_kernel(const void *function);
  * NULL; the driver's. */
 cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_symbol *kernel,
                             CUfunction *function);
-/* What its launches may have there: threads of a block, bytes of dynamic shared memory. */
-struct cudart_room {
-    int threads, shared;
-};
-struct cudart_room *cudart_room(struct cudart_symbol *kernel); /* after cudart_function */
 /* The device was reset: what its context knew of kernels is gone. */
 void cudart_forget_kernels(int device);
 cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symbol,

@@ -78,16 +78,6 @@ static cudaError_t check(const struct weft_cuda_table *driver, dim3 grid, dim3 b
     return cudaSuccess;
 }
 
-/* Whether a launch may be refused, by what its kernel needs: then the driver's answer is waited
- * for, so that it is told at once, too. */
-static bool is_doubtful(struct cudart_symbol *kernel, uint64_t threads, size_t shared)
-{
-    const struct cudart_room *room = cudart_room(kernel);
-
-    return threads > (uint64_t)__atomic_load_n(&room->threads, __ATOMIC_RELAXED) ||
-           shared > (size_t)__atomic_load_n(&room->shared, __ATOMIC_RELAXED);
-}
-
 static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, void **parameters,
                           size_t shared, cudaStream_t stream, bool cooperative)
 {
@@ -104,11 +94,7 @@ static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, v
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
     const CUlaunchConfig config = {grid.x,  grid.y,           grid.z,     block.x,    block.y,
                                    block.z, (unsigned)shared, ON(stream), &attribute, cooperative};
-    CUresult result = driver->launch(&config, function, parameters, NULL);
-    if (result == CUDA_SUCCESS &&
-        (cooperative || is_doubtful(kernel, (uint64_t)block.x * block.y * block.z, shared)))
-        result = driver->mem_info(&(size_t){0}, &(size_t){0}); /* its answer brings the error */
-    return cudart_driver_done(result);
+    return cudart_driver_done(driver->launch(&config, function, parameters, NULL));
 }
 
 /* A handle of __cudaGetKernel: known to be one. */
@@ -183,9 +169,9 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
         memset(attributes, 0, sizeof(*attributes));
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && error == cudaSuccess; i++) {
         int value = 0;
-        error = (cudaError_t)driver->function_attribute(
-            &value, (CUfunction_attribute)fields[i].attribute, found);
-        cudart_set(attributes, &fields[i], 0, value);
+        const CUresult told =
+            driver->function_attribute(&value, (CUfunction_attribute)fields[i].attribute, found);
+        error = (cudaError_t)cudart_set(attributes, &fields[i], 0, value, told);
     }
     return cudart_done(error);
 }
@@ -195,18 +181,8 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     FOUND(name, parameters, wrong, CUfunction found,                                               \
           cudart_function(driver, cudart_kernel(function), &found), call)
 
-/* A launch does not wait until its turn has come. */
-static CUresult set_attribute(const struct weft_cuda_table *driver, const void *function,
-                              CUfunction found, enum cudaFuncAttribute attribute, int value)
-{
-    const CUresult result = driver->function_set(found, (CUfunction_attribute)attribute, value);
-
-    if (result == CUDA_SUCCESS && attribute == cudaFuncAttributeMaxDynamicSharedMemorySize)
-        __atomic_store_n(&cudart_room(cudart_kernel(function))->shared, value, __ATOMIC_RELAXED);
-    return result;
-}
 ON_KERNEL(cudaFuncSetAttribute, (const void *function, enum cudaFuncAttribute attribute, int value),
-          false, set_attribute(driver, function, found, attribute, value))
+          false, driver->function_set(found, (CUfunction_attribute)attribute, value))
 ON_KERNEL(cudaFuncSetCacheConfig, (const void *function, enum cudaFuncCache config), false,
           driver->function_set_cache(found, (CUfunc_cache)config))
 

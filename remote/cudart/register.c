@@ -40,7 +40,6 @@ struct cudart_symbol {
     size_t bytes;
     CUkernel handle;
     CUfunction functions[CUDART_DEVICES]; /* by device; NULL: not asked for yet */
-    struct cudart_room rooms[CUDART_DEVICES];
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -194,13 +193,6 @@ static CUresult resolve(const struct weft_cuda_table *driver, struct cudart_symb
         result = driver->library_kernel(&kernel->handle, kernel->library->handle, kernel->name);
     if (result == CUDA_SUCCESS)
         result = driver->kernel_function(function, kernel->handle);
-    struct cudart_room *room = cudart_room(kernel);
-    if (result == CUDA_SUCCESS)
-        result = driver->function_attribute(&room->threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
-                                            *function);
-    if (result == CUDA_SUCCESS)
-        result = driver->function_attribute(
-            &room->shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, *function);
     return result;
 }
 
@@ -221,11 +213,6 @@ cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_
         __atomic_store_n(place, *function, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&lock);
     return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidDeviceFunction : (cudaError_t)result;
-}
-
-struct cudart_room *cudart_room(struct cudart_symbol *kernel)
-{
-    return &kernel->rooms[cudart_thread()->device];
 }
 
 void cudart_forget_kernels(int device)

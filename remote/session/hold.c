@@ -80,7 +80,8 @@ static struct session_held *find_before(const struct weft_session *session,
 /* Whether a held call is answered at once, for its program goes on; an error comes later. */
 static bool is_answered(const struct session_touch *touch)
 {
-    return touch->class == WEFT_CLASS_END || touch->class == WEFT_CLASS_CHANGE;
+    return touch->class == WEFT_CLASS_END || touch->class == WEFT_CLASS_CHANGE ||
+           touch->class == WEFT_CLASS_DATA;
 }
 
 /* Of a closed gate only what it is. NULL: no memory for more. */
@@ -133,7 +134,8 @@ int session_take(struct weft_session *session, struct weft_record *record)
     if (!session_is_formed(session, record))
         return SESSION_WRONG;
     const bool ordered = touches(session, record, &touch),
-               waits = ordered && find_before(session, &touch, record->device, NULL) != NULL;
+               waits = ordered && find_before(session, &touch, record->device, NULL) != NULL &&
+                       !session_is_refused(session, record);
     if (waits && touch.class == WEFT_CLASS_ASK)
         return CUDA_ERROR_NOT_READY;
     const int result = waits ? SESSION_AGAIN : session_execute(session, record);

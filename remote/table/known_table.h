@@ -1,7 +1,8 @@
 /*
  * remote/table/known_table.h - the functions of a table that need no driver, as the fake driver and
- * remote GPUs have them: of KNOWN_LIST, a struct weft_known_list, by the names KNOWN(field). No
- * include guard: included once for each table. Any thread: what is known does not change.
+ * remote GPUs have them: of KNOWN_LIST, a struct weft_known_list, by the names KNOWN(field), with
+ * attributes below KNOWN_ATTRIBUTES. No include guard: included once for each table. Any thread:
+ * what is known does not change.
  */
 #include "remote/table/known.h"
 
@@ -56,7 +57,7 @@ IS(device_total, (size_t * bytes, CUdevice device), *bytes = known->facts.memory
 CUresult KNOWN(device_attribute)(int *value, CUdevice_attribute which, CUdevice device)
 {
     FIND(known, device);
-    if (which < 1 || (int)which >= WEFT_ATTRIBUTES || which >= CU_DEVICE_ATTRIBUTE_MAX)
+    if (which < 1 || (int)which >= WEFT_ATTRIBUTES || (int)which >= KNOWN_ATTRIBUTES)
         return CUDA_ERROR_INVALID_VALUE;
     *value = known->facts.attributes[which];
     return CUDA_SUCCESS;

@@ -25,7 +25,7 @@ enum weft_class {
     WEFT_CLASS_ASK,     /* a CALL that finds out whether something is done: it is never held */
     WEFT_CLASS_ALL,     /* a CALL that comes after all that its device was given */
     WEFT_CLASS_POST,    /* it does not; an error comes with a later answer */
-    WEFT_CLASS_DATA,    /* either; bytes may follow the words */
+    WEFT_CLASS_DATA,    /* either, as END where it waits; bytes may follow the words */
     WEFT_CLASS_LIBRARY, /* DATA that comes after all of this class that its device was given */
     WEFT_CLASS_FACT,    /* a CALL that comes after nothing that its stream was given */
     WEFT_CLASS_CHANGE,  /* an END that calls of its function come after, and before */

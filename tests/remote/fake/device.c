@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define KNOWN(field) fake_##field
-#define KNOWN_LIST   fake.known
+#define KNOWN(field)     fake_##field
+#define KNOWN_LIST       fake.known
+#define KNOWN_ATTRIBUTES fake.attributes
 #include "remote/table/known_table.h"
 
 /* clang-format off */

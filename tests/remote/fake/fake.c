@@ -82,13 +82,16 @@ static weft_status set_option(const char *name, const char *value)
         fake.memory = n;
     else if (strcmp(name, "seed") == 0 && is_number)
         fake.seed = n * 2 + 1;
+    else if (strcmp(name, "attributes") == 0 && is_number && n <= CU_DEVICE_ATTRIBUTE_MAX)
+        fake.attributes = (int)n; /* an older driver's */
     else if (strcmp(name, "kernels") == 0)
         return load_kernels(value);
     else if (strcmp(name, "fault") != 0 || !set_fault(value))
-        return weft_err(WEFT_ERR_CONFIG,
-                        "the fake driver: %s=%s is none of devices=1..%d, memory=1M..1024G, "
-                        "seed=N, kernels=FILE, fault=NAME:N:ERROR or fault=hang:NAME:N",
-                        name, value, WEFT_FAKE_DEVICES);
+        return weft_err(
+            WEFT_ERR_CONFIG,
+            "the fake driver: %s=%s is none of devices=1..%d, memory=1M..1024G, "
+            "seed=N, attributes=N, kernels=FILE, fault=NAME:N:ERROR or fault=hang:NAME:N",
+            name, value, WEFT_FAKE_DEVICES);
     return WEFT_OK;
 }
 
@@ -123,6 +126,7 @@ weft_status weft_fake_open(const struct weft_cuda_table **table, const char *opt
         fake.known.count = 1;
         fake.memory = 1u << 30;
         fake.seed = 1;
+        fake.attributes = CU_DEVICE_ATTRIBUTE_MAX;
         status = read_options(options);
         for (int i = 0; i < fake.known.count; i++) {
             struct fake_device *device = &fake.device[i];

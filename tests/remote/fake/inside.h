@@ -90,6 +90,7 @@ struct fake_state {
     char options[1024]; /* with names of files */
     struct weft_known_list known;
     uint64_t memory;
+    int attributes; /* of a device that it knows: numbers below */
     uint64_t seed, orders, ids;
     struct fake_device device[WEFT_FAKE_DEVICES];
     struct fake_stream *streams;

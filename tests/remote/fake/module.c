@@ -369,9 +369,14 @@ CUresult fake_launch(const CUlaunchConfig *c, CUfunction function, void **parame
 
     if (result == CUDA_SUCCESS && extra != NULL)
         result = CUDA_ERROR_NOT_SUPPORTED;
-    if (result == CUDA_SUCCESS && weft_is_cooperative(c) &&
-        (uint64_t)c->gridDimX * c->gridDimY * c->gridDimZ > 4 * 32)
-        result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    if (result == CUDA_SUCCESS && weft_is_cooperative(c)) {
+        int blocks = 0, all = 0;
+        fake_occupancy_blocks(&blocks, function, (int)(c->blockDimX * c->blockDimY * c->blockDimZ),
+                              c->sharedMemBytes, 0);
+        all = blocks * device->known.facts.attributes[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
+        if ((uint64_t)c->gridDimX * c->gridDimY * c->gridDimZ > (uint64_t)all)
+            result = CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE;
+    }
     if (result == CUDA_SUCCESS)
         result = launch(device, kernel_of(function), fake_stream_of(device, c->hStream), &op,
                         parameters);
