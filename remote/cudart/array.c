@@ -115,8 +115,9 @@ static cudaError_t resource_of(CUDA_RESOURCE_DESC *to, const struct cudaResource
         return cudaSuccess;
     }
     if (from->resType != cudaResourceTypeLinear && from->resType != cudaResourceTypePitch2D)
-        return from->resType == cudaResourceTypeArray ? cudaErrorInvalidResourceHandle
-                                                      : cudaErrorNotSupported;
+        return from->resType == cudaResourceTypeArray
+                   ? cudaErrorInvalidResourceHandle
+                   : (cudaError_t)WEFT_CUDA_REFUSE("a texture of that resource", "textures");
     to->res.pitch2D.devPtr = (CUdeviceptr)from->res.pitch2D.devPtr;
     to->res.pitch2D.width = from->res.pitch2D.width;
     if (from->resType == cudaResourceTypePitch2D) {

@@ -116,7 +116,6 @@ ALIAS(cudaLaunchCooperativeKernel,
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function,
                                 void **parameters)
 {
-    static unsigned said;
     bool cooperative = false;
 
     if (config == NULL || (config->numAttrs != 0 && config->attrs == NULL))
@@ -129,7 +128,7 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
                  attribute->id != cudaLaunchAttributePriority &&
                  attribute->id != cudaLaunchAttributeProgrammaticStreamSerialization)
             return cudart_driver_done(
-                weft_cuda_refuse("an attribute of a launch", "what-is-refused", &said));
+                WEFT_CUDA_REFUSE("an attribute of a launch", "what-is-refused"));
     }
     return launch(cudart_kernel(function), config->gridDim, config->blockDim, parameters,
                   config->dynamicSmemBytes, config->stream, cooperative);

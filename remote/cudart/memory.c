@@ -104,7 +104,6 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, c
 
 cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
 {
-    static unsigned said;
     struct cudaPointerAttributes attributes;
 
     if (device == NULL || flags != 0)
@@ -114,7 +113,7 @@ cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
         return error != cudaSuccess ? error : cudart_done(cudaErrorInvalidValue);
     if (attributes.devicePointer == NULL)
         return cudart_driver_done(
-            weft_cuda_refuse("memory without cudaHostAllocMapped", "mapped-memory", &said));
+            WEFT_CUDA_REFUSE("memory without cudaHostAllocMapped", "mapped-memory"));
     *device = attributes.devicePointer;
     return cudaSuccess;
 }

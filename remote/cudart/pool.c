@@ -57,7 +57,8 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps
         return cudart_done(cudaErrorInvalidValue);
     if (properties->handleTypes != cudaMemHandleTypeNone ||
         properties->location.type != cudaMemLocationTypeDevice)
-        return cudart_done(cudaErrorNotSupported);
+        return cudart_driver_done(
+            WEFT_CUDA_REFUSE("a pool of the host's, or for other processes", "memory-pools"));
     if (!is_device(properties->location.id))
         return cudart_done(cudaErrorInvalidDevice);
     cudaMemPool_t made = calloc(1, sizeof(*made));
@@ -108,7 +109,8 @@ ALIAS(cudaMemPoolTrimTo, (cudaMemPool_t pool, size_t keep __attribute__((unused)
         if (pool == NULL || value == NULL || attribute < cudaMemPoolReuseFollowEventDependencies)  \
             return cudart_done(cudaErrorInvalidValue);                                             \
         if (attribute > cudaMemPoolAttrReleaseThreshold)                                           \
-            return cudart_done(cudaErrorNotSupported);                                             \
+            return cudart_driver_done(                                                             \
+                WEFT_CUDA_REFUSE("a pool's share of memory", "memory-pools"));                     \
         memcpy(to, from,                                                                           \
                attribute == cudaMemPoolAttrReleaseThreshold ? sizeof(uint64_t) : sizeof(int));     \
         return cudaSuccess;                                                                        \

@@ -106,9 +106,7 @@ void __cudaRegisterVar(void **handle, char *host, char *address, const char *nam
 void __cudaRegisterManagedVar(void **handle, void **host, char *address, const char *name, int ext,
                               size_t bytes, int constant, int global)
 {
-    static unsigned said;
-
-    weft_cuda_refuse(name, "unified-memory", &said);
+    WEFT_CUDA_REFUSE(name, "unified-memory");
     *host = calloc(1, bytes);
     if (handle != NULL)
         ((struct library *)handle)->managed = true;

@@ -110,8 +110,9 @@ FORWARD(cudaEventDestroy, (cudaEvent_t event), event_destroy(event))
 FORWARD(cudaEventRecord, (cudaEvent_t event, cudaStream_t stream), event_record(event, ON(stream)))
 
 ALIAS(cudaEventRecordWithFlags, (cudaEvent_t event, cudaStream_t stream, unsigned flags),
-      flags == cudaEventRecordDefault ? cudaEventRecord(event, stream)
-                                      : cudart_done(cudaErrorNotSupported))
+      flags == cudaEventRecordDefault
+          ? cudaEventRecord(event, stream)
+          : cudart_driver_done(WEFT_CUDA_REFUSE("an event of a graph's", "graphs")))
 
 FORWARD(cudaEventQuery, (cudaEvent_t event), event_query(event))
 FORWARD(cudaEventSynchronize, (cudaEvent_t event), event_synchronize(event))

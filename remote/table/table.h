@@ -141,5 +141,11 @@ const struct weft_cuda_error *weft_cuda_error(CUresult result);
 /* Says once that something is refused, and under which heading of docs/remote.md it stands; its
  * value is NOT_SUPPORTED. */
 CUresult weft_cuda_refuse(const char *what, const char *heading, unsigned *said);
+/* The same, with a `said` of that place. */
+#define WEFT_CUDA_REFUSE(what, heading)                                                            \
+    ({                                                                                             \
+        static unsigned said_here;                                                                 \
+        weft_cuda_refuse(what, heading, &said_here);                                               \
+    })
 
 #endif

@@ -57,11 +57,16 @@ expect check 0 '0 of them refused' "$cuda" check "$program"
 expect 'check refuses' 1 '__cudaRegisterManagedVar                             refused: docs/remote.md#unified-memory' \
     "$cuda" check "$tests/remote_refused"
 expect 'check static' 0 '0 of them refused' "$cuda" check "$tests/vector_add_static"
-expect 'check refuses static' 1 'cudaStreamBeginCapture                               refused: docs/remote.md#graphs' \
-    "$cuda" check "$tests/remote_refused_static"
+for function in cudaStreamBeginCapture cudaStreamEndCapture cudaGraphCreate; do
+    for refused in remote_refused remote_refused_static; do
+        expect "check $refused" 1 "$(printf '%-52s refused: docs/remote.md#graphs' $function)" "$cuda" check "$tests/$refused"
+    done
+done
 expect refused 0 '0 not refused' "$cuda" run -s "$a" -- "$tests/remote_refused"
-expect 'refused, said' 0 'cudaIpcGetMemHandle is not supported on remote GPUs (docs/remote.md#other-processes)' \
-    "$cuda" run -s "$a" -- "$tests/remote_refused"
+for said in 'cudaIpcGetMemHandle is not supported on remote GPUs (docs/remote.md#other-processes)' \
+    "a pool's share of memory is not supported"; do
+    expect "refused, said" 0 "$said" "$cuda" run -s "$a" -- "$tests/remote_refused"
+done
 
 # which of the servers' devices a program sees
 for seen in '1:1' '1,0:2' '0,2,1:1' '1gpu:1' 'GPU-66616b65:0' '0,0:0' '-1:0' ':0'; do

@@ -1,6 +1,7 @@
 /*
- * calls.c - which functions of the runtime a program calls that holds all of them: calls and jumps
- * in its code that lead to one. The file is foreign bytes: every offset is checked.
+ * calls.c - which functions of the runtime a program uses that holds all of them: calls and jumps
+ * in its code that lead to one, and addresses of one in its code and data. The file is foreign
+ * bytes: every offset is checked.
  */
 #include "weft_cuda.h"
 
@@ -9,18 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CALL = 0xe8, JUMP = 0xe9, LENGTH = 5 /* bytes: one of these, and how far */ };
-
 struct function {
     const char *name;
     uint64_t at;
-    bool called;
+    bool used;
 };
 
 struct functions {
     struct function *list; /* by address */
     size_t count, capacity;
     uint64_t begin, end; /* of the runtime's code, as a linker lays an archive's out */
+    bool fixed;          /* the program's addresses are as they stand in the file */
 };
 
 static void add(void *context, const char *name, uint64_t value, uint64_t room)
@@ -64,20 +64,57 @@ static struct function *around(const struct functions *all, uint64_t address)
     return low > 0 ? &all->list[low - 1] : NULL;
 }
 
-/* Those that code at `address` calls. What the runtime calls itself does not count. */
-static void look(const struct functions *all, const unsigned char *code, uint64_t bytes,
-                 uint64_t address)
+static void use(const struct functions *all, uint64_t address)
 {
+    struct function *used = around(all, address);
+
+    if (used != NULL && used->at == address)
+        used->used = true;
+}
+
+/* Where in an instruction the 32 bits lie that name a place: behind a call, a jump, one on a
+ * condition, an address that is taken. 0: nowhere. */
+static unsigned place_in(const unsigned char *code, bool *relative, bool fixed)
+{
+    *relative = true;
+    if (code[0] == 0xe8 || code[0] == 0xe9)
+        return 1;
+    if ((code[0] == 0x0f && (code[1] & 0xf0) == 0x80) ||
+        (code[0] == 0x8d && (code[1] & 0xc7) == 0x05))
+        return 2;
+    *relative = false;
+    return fixed && (code[0] & 0xf8) == 0xb8 ? 1 : 0;
+}
+
+/* What code at `address` names. What the runtime itself does does not count. */
+static void look_at_code(const struct functions *all, const unsigned char *code, uint64_t bytes,
+                         uint64_t address)
+{
+    bool relative;
     int32_t far;
 
-    for (uint64_t i = 0; i + LENGTH <= bytes; i++) {
-        if (code[i] != CALL && code[i] != JUMP)
+    for (uint64_t i = 0; i + 2 + sizeof(far) <= bytes; i++) {
+        const unsigned at = place_in(code + i, &relative, all->fixed);
+        const uint64_t next = address + i + at + sizeof(far);
+        if (at == 0 || (address + i >= all->begin && address + i < all->end))
             continue;
-        memcpy(&far, code + i + 1, sizeof(far));
-        const uint64_t site = address + i, target = site + LENGTH + (uint64_t)(int64_t)far;
-        struct function *called = around(all, target);
-        if (called != NULL && called->at == target && (site < all->begin || site >= all->end))
-            called->called = true;
+        memcpy(&far, code + i + at, sizeof(far));
+        use(all, relative ? next + (uint64_t)(int64_t)far : (uint32_t)far);
+    }
+}
+
+/* Addresses in data: as they are, or as a relocation adds where the program lies. The runtime's own
+ * has none of these functions. */
+static void look_at_data(const struct functions *all, const unsigned char *data, uint64_t bytes,
+                         bool writable)
+{
+    uint64_t words[2] = {0, 0};
+
+    for (uint64_t i = 0; i + sizeof(words[1]) <= bytes; i += sizeof(words[1])) {
+        memcpy(&words[1], data + i, sizeof(words[1]));
+        if (writable || words[0] == R_X86_64_RELATIVE)
+            use(all, words[1]);
+        words[0] = words[1];
     }
 }
 
@@ -94,17 +131,22 @@ void tell_calls(const struct weft_elf *elf,
         return;
     qsort(all.list, all.count, sizeof(*all.list), by_address);
     memcpy(&h, elf->bytes, sizeof(h));
+    all.fixed = h.e_type == ET_EXEC;
     for (unsigned i = 0; i < h.e_phnum && h.e_phentsize == sizeof(p); i++) {
         const uint64_t at = h.e_phoff + i * sizeof(p);
         if (at < h.e_phoff || at > elf->size || elf->size - at < sizeof(p))
             break;
         memcpy(&p, elf->bytes + at, sizeof(p));
-        if (p.p_type == PT_LOAD && (p.p_flags & PF_X) != 0 && p.p_offset <= elf->size &&
-            p.p_filesz <= elf->size - p.p_offset)
-            look(&all, elf->bytes + p.p_offset, p.p_filesz, p.p_vaddr);
+        if (p.p_type != PT_LOAD || p.p_offset > elf->size || p.p_filesz > elf->size - p.p_offset)
+            continue;
+        const unsigned char *bytes = elf->bytes + p.p_offset;
+        if ((p.p_flags & PF_X) != 0)
+            look_at_code(&all, bytes, p.p_filesz, p.p_vaddr);
+        else
+            look_at_data(&all, bytes, p.p_filesz, (p.p_flags & PF_W) != 0);
     }
     for (size_t i = 0; i < all.count; i++)
-        if (all.list[i].called)
+        if (all.list[i].used)
             found(context, all.list[i].name, all.list[i].at, 0);
     free(all.list);
 }

@@ -73,6 +73,9 @@ static void tell(void *context, const char *name, uint64_t value, uint64_t room)
 
     (void)value;
     (void)room;
+    if (strncmp(name, "__cudaRegisterLinkedBinary", 26) == 0 ||
+        strcmp(name, "__cudaUnregisterBinaryUtil") == 0)
+        return; /* which nvcc puts into a program of several files */
     for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]) && why == NULL; i++)
         if (strcmp(absent[i].name, name) == 0)
             why = absent[i].why;
