@@ -90,10 +90,16 @@ static CUresult close_gate(const struct copy *c, uint32_t number, uint64_t sourc
 static CUresult send_from_device(const struct copy *c, uint32_t number, int process, uint64_t key,
                                  uint64_t offset)
 {
-    const uint64_t words[] = {
-        number, (uint64_t)c->at->known.process, c->from, c->bytes, (uint64_t)process, key, offset};
+    const struct weft_send send = {.plan = client.plan,
+                                   .number = number,
+                                   .owner = c->at->known.process,
+                                   .process = process,
+                                   .from = c->from,
+                                   .bytes = c->bytes,
+                                   .key = key,
+                                   .offset = offset};
     const CUresult result =
-        client_post(c->from_device, WEFT_CALL_send, words, 7, &client.plan, sizeof(client.plan));
+        client_post(c->from_device, WEFT_CALL_send, NULL, 0, &send, sizeof(send));
 
     return result == CUDA_SUCCESS ? close_gate(c, number, (uint64_t)c->from_device->known.process)
                                   : result;

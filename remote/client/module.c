@@ -20,9 +20,9 @@ CUresult client_library_load(CUlibrary *library, const void *code, CUjit_option 
 {
     const uint64_t bytes = weft_image_bytes(code);
 
-    (void)jit, (void)jit_values, (void)options, (void)values;
-    if (bytes == 0 || jit_count != 0 || count != 0)
-        return bytes == 0 ? CUDA_ERROR_INVALID_IMAGE : CUDA_ERROR_NOT_SUPPORTED;
+    (void)jit, (void)jit_values, (void)jit_count, (void)options, (void)values, (void)count;
+    if (bytes == 0)
+        return CUDA_ERROR_INVALID_IMAGE;
     struct client_library *l = calloc(1, sizeof(*l));
     if (l == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
@@ -254,5 +254,6 @@ CUresult client_launch_host(CUstream stream, CUhostFn run, void *argument)
                                                      .argument = argument,
                                                      .process = route.device->known.process},
                                &number);
-    return result == CUDA_SUCCESS ? CLIENT_POST(route.device, host, number, WORD(stream)) : result;
+    return result == CUDA_SUCCESS ? CLIENT_POST(route.device, gate, number, WORD(stream), 0)
+                                  : result;
 }

@@ -66,7 +66,7 @@ weft_status client_copy_notice(void *context, int process, enum weft_copy_step s
     copy->called = true;
     if (step == WEFT_COPY_GO && copy->send.bytes != 0)
         return weft_sources_add(&client.sources, &copy->send);
-    if (step == WEFT_COPY_CALL && copy->run != NULL) {
+    if (step == WEFT_COPY_GO && copy->run != NULL) {
         client.calling[client.last_calling++ % WEFT_COPIES] = (uint16_t)number;
         weft_bell_ring(&client.callbacks);
         return WEFT_OK;

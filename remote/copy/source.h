@@ -15,13 +15,13 @@
 
 enum { WEFT_COPIES = 4096 /* numbers of copies under way */ };
 
-/* What a copy is to its source. */
+/* What a copy is to its source. Travels as its bytes. */
 struct weft_send {
     uint32_t number;
-    int owner, process;   /* who hears; who gets it */
-    int device;           /* a session's; -1: host memory */
-    uint64_t from, bytes; /* an address here */
-    uint64_t key, offset; /* where it goes */
+    int32_t owner, process; /* who hears; who gets it */
+    int32_t device;         /* a session's, which it finds itself; -1: host memory */
+    uint64_t from, bytes;   /* an address here */
+    uint64_t key, offset;   /* where it goes */
     struct weft_plan plan;
 };
 

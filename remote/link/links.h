@@ -22,11 +22,10 @@ enum {
 
 /* What a notice of a copy says, beside the copy's number. */
 enum weft_copy_step {
-    WEFT_COPY_GO,    /* to its source: begin */
+    WEFT_COPY_GO,    /* to its source: begin; a callback has a number and a turn as copies do */
     WEFT_COPY_PUT,   /* to its owner, who is its target: all of it was put before this */
     WEFT_COPY_DONE,  /* to its owner: all of it is there */
     WEFT_COPY_FREE,  /* to the program: its number may be used again */
-    WEFT_COPY_CALL,  /* to the program: a callback's turn has come; it has a number as copies do */
     WEFT_COPY_TAKEN, /* of no copy: so many units of records were used */
     WEFT_COPY_STEPS
 };

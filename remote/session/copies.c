@@ -27,21 +27,14 @@ static weft_status open_gate(struct weft_session *session, uint32_t number)
     return weft_links_notify(&session->links, 0, WEFT_COPY_FREE, number);
 }
 
-static void tell_reached(struct weft_session *session, uint32_t number)
-{
-    const int source = session->gates[number].source;
-
-    weft_links_notify(&session->links, source < 0 ? 0 : source,
-                      source < 0 ? WEFT_COPY_CALL : WEFT_COPY_GO, number);
-}
-
 /* What the stream was given before the gate is done. */
 static CUresult gate_reached(struct weft_session *session, struct session_wait *wait,
                              CUresult result)
 {
     if (result != CUDA_SUCCESS && session->sticky == CUDA_SUCCESS)
         session->sticky = result;
-    tell_reached(session, (uint32_t)wait->value);
+    weft_links_notify(&session->links, (int)(wait->value >> 32), WEFT_COPY_GO,
+                      (uint32_t)wait->value);
     return result;
 }
 
@@ -55,41 +48,30 @@ static bool is_idle(struct weft_session *session, CUstream stream)
            session->table->stream_query(stream) == CUDA_SUCCESS;
 }
 
-/* Closes a gate in a stream; `reached`: someone is told when the stream gets there. */
-static int close_gate(struct weft_session *session, int device, uint64_t number, CUstream stream,
-                      int source, bool reached)
+/* Closes a gate in a stream. Its source is told when the stream gets there; UINT64_MAX: nobody is.
+ */
+SESSION_DO(gate)
 {
-    struct session_gate *gate = number < WEFT_COPIES ? &session->gates[number] : NULL;
+    struct session_gate *gate = call->number < WEFT_COPIES ? &session->gates[call->number] : NULL;
+    const bool tells = call->source != UINT64_MAX;
     int result = CUDA_SUCCESS;
 
-    if (gate == NULL || gate->closed)
+    if (gate == NULL || gate->closed ||
+        (tells && call->source >= (uint64_t)session->links.processes))
         return SESSION_WRONG;
     if (session->wait_count == SESSION_PENDING)
         return SESSION_AGAIN;
-    gate->source = source;
-    if (reached && (is_idle(session, stream) || weft_mutation == COPY_go))
-        tell_reached(session, (uint32_t)number);
-    else if (reached)
-        result = session_wait_stream(session, device, -1, stream, gate_reached, number);
+    if (tells && (is_idle(session, call->stream) || weft_mutation == COPY_go))
+        weft_links_notify(&session->links, (int)call->source, WEFT_COPY_GO, (uint32_t)call->number);
+    else if (tells)
+        result = session_wait_stream(session, record->device, -1, call->stream, gate_reached,
+                                     call->source << 32 | call->number);
     if (result != CUDA_SUCCESS && result != SESSION_LATER)
         return result;
     gate->closed = true;
     if (gate->done) /* before the gate's record */
-        return open_gate(session, (uint32_t)number) == WEFT_OK ? CUDA_SUCCESS : SESSION_WRONG;
+        return open_gate(session, (uint32_t)call->number) == WEFT_OK ? CUDA_SUCCESS : SESSION_WRONG;
     return weft_mutation == COPY_gate ? CUDA_SUCCESS : SESSION_GATE;
-}
-
-SESSION_DO(gate)
-{
-    if (call->source >= (uint64_t)session->links.processes && call->source != UINT64_MAX)
-        return SESSION_WRONG;
-    return close_gate(session, record->device, call->number, call->stream, (int)call->source,
-                      call->source != UINT64_MAX);
-}
-
-SESSION_DO(host)
-{
-    return close_gate(session, record->device, call->number, call->stream, -1, true);
 }
 
 /* ---- an event of this server, for a gate of another ------------------------------------------ */
@@ -122,25 +104,18 @@ static weft_status begin_sending(struct weft_session *session, struct session_ga
 
 SESSION_DO(send)
 {
-    const uint64_t processes = (uint64_t)session->links.processes;
+    const struct weft_send *send = &call->send;
+    const int processes = session->links.processes,
+              device = session_device_of(session, send->from, send->bytes);
 
-    if (call->number >= WEFT_COPIES || call->owner >= processes || call->owner == 0 ||
-        call->process >= processes || call->process == (uint64_t)session->links.process ||
-        call->bytes == 0 || session->gates[call->number].told || !weft_plan_is_good(&call->plan))
+    if (send->number >= WEFT_COPIES || send->owner < 1 || send->owner >= processes ||
+        send->process < 0 || send->process >= processes ||
+        send->process == session->links.process || send->bytes == 0 || device < 0 ||
+        session->gates[send->number].told || !weft_plan_is_good(&send->plan))
         return SESSION_WRONG;
-    const int device = session_device_of(session, call->from, call->bytes);
-    if (device < 0)
-        return SESSION_WRONG;
-    struct session_gate *gate = &session->gates[call->number];
-    gate->send = (struct weft_send){.plan = call->plan,
-                                    .number = (uint32_t)call->number,
-                                    .owner = (int)call->owner,
-                                    .process = (int)call->process,
-                                    .device = device,
-                                    .from = call->from,
-                                    .bytes = call->bytes,
-                                    .key = call->key,
-                                    .offset = call->offset};
+    struct session_gate *gate = &session->gates[send->number];
+    gate->send = *send;
+    gate->send.device = device;
     gate->told = true;
     return gate->go && begin_sending(session, gate) != WEFT_OK ? SESSION_WRONG : CUDA_SUCCESS;
 }

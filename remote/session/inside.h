@@ -69,7 +69,6 @@ struct session_wait {
 struct session_gate {
     bool closed;
     struct session_held *held; /* it; NULL: not yet */
-    int source;                /* process; -1: a callback of the program's */
     uint64_t mark; /* PUT has come: the copy is there with the mark before this; 0: not yet */
     bool done;     /* it is there, perhaps before the gate */
     bool go, told; /* GO has come; the program has told what to send */

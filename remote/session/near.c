@@ -6,21 +6,13 @@
 
 #include <string.h>
 
-/* One slice of memory. */
-static CUresult copy_rows(const struct weft_cuda_table *table, const struct weft_box *box,
-                          CUstream stream)
+static CUresult copy(const struct weft_cuda_table *table, const struct weft_box *box,
+                     CUstream stream)
 {
-    const CUDA_MEMCPY2D copy = {.srcMemoryType = CU_MEMORYTYPE_UNIFIED,
-                                .srcDevice = box->from.device,
-                                .srcPitch = box->from.pitch,
-                                .dstMemoryType = CU_MEMORYTYPE_UNIFIED,
-                                .dstDevice = box->to.device,
-                                .dstPitch = box->to.pitch,
-                                .WidthInBytes = box->width,
-                                .Height = box->rows};
-
-    return box->rows > 1 ? table->copy_rows(&copy, stream)
-                         : table->copy_async(box->to.device, box->from.device, box->width, stream);
+    return box->rows == 1 && box->slices == 1 && box->to.type == CU_MEMORYTYPE_UNIFIED &&
+                   box->from.type == CU_MEMORYTYPE_UNIFIED
+               ? table->copy_async(box->to.device, box->from.device, box->width, stream)
+               : table->copy_box((const CUDA_MEMCPY3D *)(const void *)box, stream);
 }
 
 /* ---- inside records -------------------------------------------------------------------------- */
@@ -46,12 +38,18 @@ static int copy_inside(struct weft_session *session, struct weft_record *record,
                                        width * rows, &wait);
     if (made != CUDA_SUCCESS)
         return made;
-    const struct weft_box_side chunk = {.device = (CUdeviceptr)session->chunks[i], .pitch = width};
-    const struct weft_box box = {
-        .to = in ? side : chunk, .from = in ? chunk : side, .width = width, .rows = rows};
+    const struct weft_box_side chunk = {.type = CU_MEMORYTYPE_UNIFIED,
+                                        .device = (CUdeviceptr)session->chunks[i],
+                                        .pitch = width,
+                                        .height = rows};
+    const struct weft_box box = {.to = in ? side : chunk,
+                                 .from = in ? chunk : side,
+                                 .width = width,
+                                 .rows = rows,
+                                 .slices = 1};
     if (in)
         memcpy(session->chunks[i], weft_record_extra(record), record->extra);
-    CUresult result = copy_rows(session->table, &box, stream);
+    CUresult result = copy(session->table, &box, stream);
     if (result == CUDA_SUCCESS)
         result = session_wait_record(session, wait, stream);
     if (result == CUDA_SUCCESS) {
@@ -64,7 +62,10 @@ static int copy_inside(struct weft_session *session, struct weft_record *record,
 #define INSIDE(name, in)                                                                           \
     SESSION_DO(name)                                                                               \
     {                                                                                              \
-        const struct weft_box_side side = {.device = call->address, .pitch = call->pitch};         \
+        const struct weft_box_side side = {.type = CU_MEMORYTYPE_UNIFIED,                          \
+                                           .device = call->address,                                \
+                                           .pitch = call->pitch,                                   \
+                                           .height = call->rows};                                  \
         return copy_inside(session, record, side, call->width, call->rows, call->stream, in);      \
     }
 INSIDE(copy_in, true)
@@ -102,7 +103,7 @@ static bool take_side(const struct weft_session *session, int device, const stru
     side->device =
         *owner >= 0 ? asked.device : (CUdeviceptr)session_shared(session, asked.device, bytes);
     side->pitch = asked.pitch;
-    side->height = asked.height;
+    side->height = asked.height > box->rows ? asked.height : box->rows;
     return side->device != 0;
 }
 
@@ -124,7 +125,5 @@ SESSION_DO(copy_near)
                    : session->table->copy_peer(box->to.device, session->device[to].context,
                                                box->from.device, session->device[from].context,
                                                box->width, call->stream);
-    return arrays || box->slices > 1
-               ? session->table->copy_box((const CUDA_MEMCPY3D *)(const void *)box, call->stream)
-               : copy_rows(session->table, box, call->stream);
+    return copy(session->table, box, call->stream);
 }

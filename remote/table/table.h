@@ -100,7 +100,6 @@
     X(library_unload, cuLibraryUnload)                                                             \
     X(kernel_parameter, cuKernelGetParamInfo)                                                      \
     X(fill8, cuMemsetD8Async)                                                                      \
-    X(copy_rows, cuMemcpy2DAsync)                                                                  \
     X(copy_peer, cuMemcpyPeerAsync)                                                                \
     X(granularity, cuMemGetAllocationGranularity)                                                  \
     X(mem_create, cuMemCreate)                                                                     \

@@ -92,19 +92,6 @@ CUresult fake_copy_peer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from,
                : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult fake_copy_rows(const CUDA_MEMCPY2D *c, CUstream stream)
-{
-    struct fake_op op = {.kind = FAKE_COPY,
-                         .copy = {.to = c->dstDevice,
-                                  .to_pitch = c->dstPitch,
-                                  .from = c->srcDevice,
-                                  .from_pitch = c->srcPitch,
-                                  .width = c->WidthInBytes,
-                                  .rows = c->Height}};
-
-    return push_copy(stream, &op, false);
-}
-
 /* Where a slice of one side begins, and its pitch. */
 static bool find_slice(const struct weft_box *box, const struct weft_box_side *side, size_t z,
                        uint64_t *at, uint64_t *pitch)
