@@ -2,13 +2,13 @@
  * copy.cu - what copies cost: between two devices, to and from the host, the first against later
  * ones, beside kernels. Plain CUDA: nothing of weft is in it. Medians of seven rounds.
  *
- *   copy managed [BYTES...]  memory that the host writes, a kernel uses and the host reads, beside
- * copies
- *   copy peer [BYTES...]   device 0 to device 1, copy and synchronize: microseconds and GB/s
- *   copy host [BYTES...]   host to device and back, pinned and pageable: GB/s; and device 0 to the
- * host to device 1 without a pipeline, which is what a copy through the program costs copy first
- * BYTES       two copies one after the other: the first sets up what it needs copy beside BYTES a
- * copy in one stream, kernels of the same length in another
+ *   copy peer [BYTES...]     device 0 to device 1, copy and synchronize: microseconds and GB/s
+ *   copy access [BYTES...]   the same with peer access, where the devices have it
+ *   copy host [BYTES...]     host to device and back, pinned and pageable: GB/s; and device 0 to
+ * the host to device 1: what a copy through the program costs copy managed [BYTES...]  memory that
+ * the host writes, a kernel uses and the host reads; and the same by copies copy first BYTES two
+ * copies one after the other: the first sets up what it needs copy beside BYTES        a copy in
+ * one stream, kernels of the same length in another
  *
  * On a machine with one device both are that one, which is then a copy on the device.
  */
@@ -104,6 +104,20 @@ static void measure_peer(const std::vector<size_t> &sizes)
         const double us = cost([&] { peer(bytes), wait(); });
         std::printf("%12zu %12.2f %12.3f\n", bytes, us, rate(bytes, us));
     }
+}
+
+static bool enable_access()
+{
+    int there = 0, back = 0;
+
+    if (other == 0 || cudaDeviceCanAccessPeer(&there, 0, 1) != cudaSuccess ||
+        cudaDeviceCanAccessPeer(&back, 1, 0) != cudaSuccess || !there || !back)
+        return false;
+    must(cudaDeviceEnablePeerAccess(1, 0), "peer access");
+    must(cudaSetDevice(1), "device");
+    must(cudaDeviceEnablePeerAccess(0, 0), "peer access");
+    must(cudaSetDevice(0), "device");
+    return true;
 }
 
 static void measure_host(const std::vector<size_t> &sizes)
@@ -207,6 +221,10 @@ int main(int argc, char **argv)
     allocate(*std::max_element(sizes.begin(), sizes.end()));
     if (std::strcmp(what, "peer") == 0)
         measure_peer(sizes);
+    else if (std::strcmp(what, "access") == 0 && enable_access())
+        measure_peer(sizes);
+    else if (std::strcmp(what, "access") == 0)
+        std::printf("no peer access between devices 0 and 1\n");
     else if (std::strcmp(what, "host") == 0)
         measure_host(sizes);
     else if (std::strcmp(what, "managed") == 0)
@@ -216,6 +234,8 @@ int main(int argc, char **argv)
     else if (std::strcmp(what, "beside") == 0)
         measure_beside(sizes[0]);
     else
-        return std::fprintf(stderr, "usage: copy peer|host|managed|first|beside [BYTES...]\n"), 2;
+        return std::fprintf(stderr,
+                            "usage: copy peer|access|host|managed|first|beside [BYTES...]\n"),
+               2;
     return EXIT_SUCCESS;
 }

@@ -89,6 +89,12 @@ static void cooperate(const struct weft_fake_launch *launch)
     *ARGUMENT(int *, 2) = sum;
 }
 
+/* empty.cu */
+static void nothing(const struct weft_fake_launch *launch)
+{
+    (void)launch;
+}
+
 void weft_fake_kernels(const struct weft_fake_registry *registry);
 __attribute__((visibility("default"))) void
 weft_fake_kernels(const struct weft_fake_registry *registry)
@@ -106,4 +112,5 @@ weft_fake_kernels(const struct weft_fake_registry *registry)
     registry->kernel("copy_spin", spin, 1, spin_sizes);
     registry->kernel("samples_scale", scale, 4, scale_sizes);
     registry->kernel("samples_cooperate", cooperate, 3, cooperate_sizes);
+    registry->kernel("empty_kernel", nothing, 0, NULL);
 }

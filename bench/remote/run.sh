@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# bench/remote/run.sh - the experiments with GPUs of other hosts: what calls cost, copies to and from the
-# host, the versions of the copy between servers and the grid of its pieces, the first copy, copies beside
-# kernels, samples, triangles. Two servers run on this machine, over each network.
+# bench/remote/run.sh - the experiments with GPUs of other hosts: copies between servers, triangles, products,
+# calls, copies to and from the host, managed memory, the first copy, copies beside kernels, samples; then the
+# versions of the copy between servers and the grid of its pieces. Two servers run on this machine, over each
+# network; the same on this machine's own GPUs comes first.
 #
-#   bench/remote/run.sh [-d cuda|fake] [-b BUILD] [-n "shm ofi"] [-q]
+#   bench/remote/run.sh [-d cuda|fake] [-b BUILD] [-n "shm ofi"] [-t SECONDS] [-q]
 #
 # -d fake: the driver in host memory. It shows that all runs; its times say nothing of GPUs. The default is
 # cuda where nvidia-smi finds a GPU. With several GPUs each server has one of its own. With one GPU both
-# servers are on it, under MPS, or kernels of the two take turns. -q: small sizes. Programs are built
-# by nvcc with its shared runtime, unchanged.
+# servers are on it, under MPS, or kernels of the two take turns. -q: small sizes. -t: after so many seconds
+# it ends, and says what was left out; what says most comes first. Programs are built by nvcc with its shared
+# runtime, unchanged. Status 1 if an experiment failed.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$here/../../build
@@ -16,16 +18,19 @@ build=$here/../../build
 gpus=$(gpu_count) || true
 driver=$([ "$gpus" -gt 0 ] && echo cuda || echo fake)
 networks="shm ofi"
+limit=0
 quick=
-while getopts "d:b:n:qh" option; do
+while getopts "d:b:n:t:qh" option; do
     case $option in
     d) driver=$OPTARG ;;
     b) build=$OPTARG ;;
     n) networks=$OPTARG ;;
+    t) limit=$OPTARG ;;
     q) quick=1 ;;
-    *) sed -n '2,11s/^# \{0,1\}//p' "$0" && exit "$([ "$option" = h ]; echo $?)" ;;
+    *) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit "$([ "$option" = h ]; echo $?)" ;;
     esac
 done
+[[ $limit =~ ^[0-9]{1,6}$ ]] || { echo "run.sh: -t $limit is no number of seconds" >&2; exit 2; }
 build=$(cd "$build" && pwd)
 work=$(mktemp -d)
 servers=()
@@ -33,10 +38,26 @@ trap 'kill "${servers[@]}" 2>/dev/null || true; wait; mps_down; rm -rf "$work"' 
 
 # Programs: PTX alone, which any newer GPU's driver compiles.
 nvcc=${CUDACXX:-$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}
-programs="call.c copy.cu samples.cu triangles.cu"
-[ "$driver" = fake ] || programs+=" thrust.cu"
-for source in $programs; do
-    "$nvcc" -O2 -cudart shared -gencode arch=compute_75,code=compute_75 -o "$work/${source%.*}" "$here/$source"
+# remaining: so many seconds a command may take.
+remaining() {
+    echo $((limit == 0 ? 600 : limit > SECONDS ? limit - SECONDS : 1))
+}
+compile() {
+    local name=${1%.*}
+    shift
+    timeout "$(remaining)" "$nvcc" -O2 -cudart shared -gencode arch=compute_75,code=compute_75 -o "$work/$name" "$here/$name".c* "$@"
+}
+compiling=()
+for source in call.c copy.cu empty.cu samples.cu triangles.cu; do
+    compile "$source" &
+    compiling+=($!)
+done
+if [ "$driver" = cuda ]; then
+    compile gemm.cu -lcublas &
+    compiling+=($!)
+fi
+for pid in "${compiling[@]}"; do
+    wait "$pid"
 done
 gpu=cuda
 if [ "$driver" = fake ]; then
@@ -57,9 +78,11 @@ echo "host: $(nproc) processors; weft at $(git -C "$here" rev-parse --short HEAD
 
 (umask 077 && head -c 32 /dev/urandom | base64 >"$work/secret")
 export WEFT_REMOTE_SECRET_FILE=$work/secret
+cuda=$(dirname "$(dirname "$(readlink -f "$nvcc")")")
+libraries=$cuda/lib64:$cuda/lib # NVIDIA's, for the servers
 list=
 for i in 0 1; do # devices 0 and 1 of the program are on different servers
-    WEFT_STAGE_MEMORY=128M "$build/bin/weft-gpud" --driver "$gpu" --devices "$((gpus > 1 ? i : 0))" \
+    WEFT_STAGE_MEMORY=128M LD_LIBRARY_PATH=$libraries "$build/bin/weft-gpud" --driver "$gpu" --devices "$((gpus > 1 ? i : 0))" \
         --listen 127.0.0.1:0 --secret-file "$work/secret" >"$work/gpud$i" 2>"$work/gpud$i.err" &
     servers+=($!)
     for _ in $(seq 300); do
@@ -69,77 +92,122 @@ for i in 0 1; do # devices 0 and 1 of the program are on different servers
     list=$list${list:+,}$(sed 's/.* on \([^,]*\),.*/\1/' "$work/gpud$i")
 done
 
-# remote SERVERS COMMAND..., local COMMAND...: the same program on remote GPUs, and on this machine's own.
-remote() {
-    local where=$1
+# experiment TITLE COMMAND...: as long as there is time. What fails is said, and the next one follows.
+failed=0
+experiment() {
+    local title=$1 got=0
     shift
-    timeout 600 "$build/bin/weft-cuda" run -s "$where" -- "$@"
-}
-local_gpu() {
-    if [ "$driver" = fake ]; then
-        WEFT_REMOTE_DRIVER=$gpu LD_LIBRARY_PATH=$build/lib/weft-cuda timeout 600 "$@"
-    else
-        timeout 600 "$@"
+    if [ "$limit" -gt 0 ] && [ "$SECONDS" -ge "$limit" ]; then
+        echo "left out, $limit s are over: $title"
+        return
+    fi
+    printf '\n== %s\n' "$title"
+    "$@" || got=$?
+    if [ "$got" -eq 124 ] && [ "$limit" -gt 0 ] && [ "$SECONDS" -ge "$limit" ]; then
+        echo "ended: $limit s are over"
+    elif [ "$got" -ne 0 ]; then
+        echo "FAILED: status $got"
+        failed=1
     fi
 }
-title() {
-    printf '\n== %s\n' "$*"
+# on PLACE COMMAND...: on this machine's own GPUs (local), or on remote ones over that network.
+on() {
+    local place=$1 time
+    shift
+    time=$(remaining)
+    if [ "$place" != local ]; then
+        WEFT_NET=$place timeout "$time" "$build/bin/weft-cuda" run -s "$list" -- "$@"
+    elif [ "$driver" = fake ]; then
+        WEFT_REMOTE_DRIVER=$gpu LD_LIBRARY_PATH=$build/lib/weft-cuda timeout "$time" "$@"
+    else
+        LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$libraries timeout "$time" "$@"
+    fi
 }
 
 sizes="4 1024 16384 65536 204800 307200 1048576 4194304 16777216 67108864"
-grid_sizes="262144 1048576 4194304 16777216 67108864" first=695000000 logn="16 19" counts="2 4 8 16 32 64"
-pieces="64K 128K 256K 512K 1M 2M 4M 8M"
-[ -z "$quick" ] || { sizes="4 65536 1048576"; grid_sizes="65536 4194304"; first=8000000; logn=10; counts="2 8"; pieces="64K 1M"; }
-debian=$here/../../data/debian-depends.mtx
+grid_sizes="262144 1048576 4194304 16777216 67108864" first=695000000 small="16 17" large="19 20 21"
+counts="2 4 8 16 32 64" pieces="64K 128K 256K 512K 1M 2M 4M 8M" beside=16777216
+if [ "$quick" ]; then
+    sizes="4 65536 1048576" grid_sizes="65536 4194304" first=8000000 small=10 large=11 counts="2 8" pieces="64K 1M"
+    beside=1048576
+fi
 
-title "local: calls; host copies; copy on the device (figure 17); first and second copy; triangles (table 7)"
-local_gpu "$work/call"
-local_gpu "$work/copy" host $sizes
-local_gpu "$work/copy" peer $sizes
-local_gpu "$work/copy" managed $sizes
-local_gpu "$work/copy" first $first
-local_gpu "$work/triangles" -d 1 -c "$debian"
-for n in $logn; do
-    local_gpu "$work/triangles" -d 1 -r "$n"
-done
-for net in $networks; do
-    export WEFT_NET=$net
-    title "$net: what a call costs"
-    remote "${list%,*}" "$work/call"
-    title "$net: copies to and from the host; through the program, without a pipeline"
-    remote "$list" "$work/copy" host $sizes
-    title "$net: managed memory"
-    remote "${list%,*}" "$work/copy" managed $sizes
-    for pipe in each:1xall once:1xall once:8x256K auto; do
-        title "$net: between servers, $pipe (figures 6, 9, 12, 13, 15, 16; table 2)"
-        WEFT_REMOTE_PIPE=$pipe remote "$list" "$work/copy" peer $sizes
+# From its start to its end; a server has a session warm again after a while.
+empty() {
+    local begun
+    for _ in 1 2 3; do
+        sleep 2
+        begun=$(date +%s%N)
+        on "$1" "$work/empty" || return
+        echo "$((($(date +%s%N) - begun) / 1000)) us"
     done
-    title "$net: pieces (tables of the buffer study): microseconds by bytes of the copy"
+}
+open_sessions() {
+    local begun
+    for _ in 1 2 3; do
+        sleep 2
+        begun=$(date +%s%N)
+        WEFT_NET=$1 "$build/bin/weft-cuda" list -s "$list" >/dev/null || return
+        echo "two servers: $((($(date +%s%N) - begun) / 1000)) us"
+    done
+}
+triangles() {
+    local place=$1 devices
+    shift
+    for devices in 1 2; do
+        on "$place" "$work/triangles" -d $devices "$@" || return
+    done
+}
+version() {
+    WEFT_REMOTE_PIPE=$2 on "$1" "$work/copy" peer $sizes
+}
+grid() {
+    local piece count
     for piece in $pieces; do
         for count in $counts; do
             printf '%-10s' "${count}x$piece"
-            WEFT_REMOTE_PIPE=once:${count}x$piece remote "$list" "$work/copy" peer $grid_sizes |
-                awk 'NR > 1 { printf " %12s", $2 } END { print "" }'
+            WEFT_REMOTE_PIPE=once:${count}x$piece on "$1" "$work/copy" peer $grid_sizes >"$work/grid" || return
+            awk 'NR > 1 { printf " %12s", $2 } END { print "" }' "$work/grid"
         done
     done
-    title "$net: the first copy and the second (tables 5 and 6)"
-    remote "$list" "$work/copy" first $first
-    title "$net: a copy beside kernels"
-    remote "$list" "$work/copy" beside 16777216
-    title "$net: samples"
-    remote "$list" "$work/samples"
-    [ "$driver" = fake ] || remote "$list" "$work/thrust"
-    title "$net: triangles, 1 and 2 devices (tables 3 and 7, figure 19)"
-    remote "$list" "$work/triangles" -c "$debian"
-    for n in $logn; do
-        for devices in 1 2; do
-            remote "$list" "$work/triangles" -d $devices -r "$n"
-        done
+}
+
+for place in local $networks; do
+    experiment "$place: between two devices (figures 12, 13, 17)" on "$place" "$work/copy" peer $sizes
+    experiment "$place: between two devices, with peer access" on "$place" "$work/copy" access $sizes
+    for n in $small; do
+        experiment "$place: triangles, -r $n, 1 and 2 devices (tables 3 and 7, figure 19)" triangles "$place" -r "$n"
+    done
+    experiment "$place: an empty kernel's program, from its start to its end" empty "$place"
+    [ "$driver" = fake ] || experiment "$place: products" on "$place" "$work/gemm" 128 4096
+    experiment "$place: what a call costs" on "$place" "$work/call"
+    experiment "$place: copies to and from the host; through the program, without a pipeline" on "$place" "$work/copy" host $sizes
+    experiment "$place: managed memory" on "$place" "$work/copy" managed $sizes
+    experiment "$place: the first copy and the second (tables 5 and 6)" on "$place" "$work/copy" first $first
+    experiment "$place: a copy beside kernels" on "$place" "$work/copy" beside $beside
+    [ "$place" = local ] || experiment "$place: opening a session" open_sessions "$place"
+done
+for n in $large; do
+    for place in local $networks; do
+        experiment "$place: triangles, -r $n, 1 and 2 devices" triangles "$place" -r "$n"
     done
 done
-title "opening a session"
-for _ in 1 2 3; do
-    begun=$(date +%s%N)
-    "$build/bin/weft-cuda" list -s "$list" >/dev/null
-    echo "two servers: $((($(date +%s%N) - begun) / 1000)) us"
+for place in $networks; do
+    for pipe in each:1xall once:1xall once:8x256K auto; do
+        experiment "$place: between servers, $pipe (figures 6, 9, 15, 16; table 2)" version "$place" $pipe
+    done
 done
+for place in local $networks; do
+    experiment "$place: triangles of Debian's packages, compared with the processor" triangles "$place" -c "$here/../../data/debian-depends.mtx"
+    experiment "$place: samples" on "$place" "$work/samples"
+done
+for place in $networks; do
+    experiment "$place: pieces (tables of the buffer study): microseconds by bytes of the copy" grid "$place"
+done
+if [ "$driver" = cuda ]; then
+    experiment "building a program with thrust" compile thrust.cu
+    for place in $networks; do
+        experiment "$place: thrust" on "$place" "$work/thrust"
+    done
+fi
+exit $failed
