@@ -106,10 +106,11 @@ static weft_status begin_sending(struct weft_sources *sources, struct weft_sendi
     } else {
         if (!take_from_piece(piece, wanted))
             return WEFT_OK;
-        if (!sources->fetch(sources->context, send->device, piece->memory,
-                            send->from + sending->begun, piece->bytes, &piece->ticket)) {
+        const weft_status status =
+            sources->fetch(sources->context, piece, send->from + sending->begun);
+        if (status != WEFT_OK) {
             give(piece);
-            return WEFT_ERR_DEVICE;
+            return status == WEFT_NET_FULL ? WEFT_OK : status;
         }
         piece->state = WEFT_PIECE_FETCHED;
     }
@@ -123,16 +124,9 @@ static weft_status advance(struct weft_sources *sources, struct weft_piece *piec
 {
     struct weft_sending *sending = piece->sending;
     const struct weft_send *send = &sending->send;
-    bool there = true;
 
-    if (piece->state == WEFT_PIECE_FETCHED) {
-        if (!sources->fetched(sources->context, send->device, piece->ticket, &there))
-            return WEFT_ERR_DEVICE;
-        if (there)
-            piece->state = WEFT_PIECE_READY;
-    }
     if (piece->state != WEFT_PIECE_READY)
-        return WEFT_OK;
+        return piece->state == WEFT_PIECE_FAILED ? WEFT_ERR_DEVICE : WEFT_OK;
     piece->state = WEFT_PIECE_PUT; /* it may be delivered within the call */
     const struct weft_net_put put = {.process = send->process,
                                      .key = send->key,

@@ -32,10 +32,10 @@ struct weft_piece {
     size_t bytes;
     unsigned char *memory; /* to put from */
     uint64_t key;          /* of that memory, where it is the piece's own */
-    void *ticket;          /* of the fetch */
     enum {
         WEFT_PIECE_FREE,
         WEFT_PIECE_FETCHED,
+        WEFT_PIECE_FAILED,
         WEFT_PIECE_READY,
         WEFT_PIECE_PUT,
         WEFT_PIECE_DELIVERED
@@ -57,14 +57,10 @@ struct weft_sending {
 struct weft_sources {
     struct weft_record_links *links;
     struct weft_stage *stage; /* of staging memory; NULL: host memory alone */
-    /*
-     * How a session fetches device memory. fetch: begins a copy to memory; *ticket is for fetched:
-     * whether it is there; then the ticket is gone. False: the device failed.
-     */
+    /* How a session fetches device memory: begins a copy to a piece's memory, which is READY, or
+     * FAILED, when that is over. Errors: NET_FULL: not now; DEVICE. */
     void *context;
-    bool (*fetch)(void *context, int device, void *memory, uint64_t from, size_t bytes,
-                  void **ticket);
-    bool (*fetched)(void *context, int device, void *ticket, bool *there);
+    weft_status (*fetch)(void *context, struct weft_piece *piece, uint64_t from);
     struct weft_sending *first;
     uint64_t sent; /* bytes put so far */
     uint64_t own;  /* bytes of memory of pieces' own */

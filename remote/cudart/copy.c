@@ -66,18 +66,10 @@ COPY(cudaMemcpyAsync,
 cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
                                 size_t bytes, cudaStream_t stream)
 {
-    CUcontext to_context = NULL, from_context = NULL;
-
-    ENTER(driver);
-    cudaError_t error = cudart_context(to_device, &to_context);
-    if (error == cudaSuccess)
-        error = cudart_context(from_device, &from_context);
-    if (error == cudaSuccess)
-        error = cudart_check_copy(driver, to, from, bytes, cudaMemcpyDeviceToDevice);
-    if (error != cudaSuccess || bytes == 0)
-        return cudart_done(error);
-    return cudart_driver_done(
-        driver->copy_async((CUdeviceptr)to, (CUdeviceptr)from, bytes, ON(stream)));
+    NEED(cudart_find);
+    return cudart_is_device(to_device) && cudart_is_device(from_device)
+               ? cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream)
+               : cudart_done(cudaErrorInvalidDevice);
 }
 
 /* After and before the default streams of both devices. */

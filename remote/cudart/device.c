@@ -24,7 +24,7 @@ CUDART_CALL(cudaInitDevice,
 cudaError_t cudaSetDevice(int device)
 {
     NEED(cudart_find);
-    if (device < 0 || device >= cudart_devices())
+    if (!cudart_is_device(device))
         return cudart_done(cudaErrorInvalidDevice);
     cudart_thread()->device = device;
     NEED(cudart_enter);
@@ -38,7 +38,7 @@ cudaError_t cudaSetValidDevices(int *list, int count)
 {
     NEED(cudart_find);
     for (int i = 0; i < count; i++)
-        if (list[i] < 0 || list[i] >= cudart_devices())
+        if (!cudart_is_device(list[i]))
             return cudart_done(cudaErrorInvalidDevice);
     return cudaSuccess;
 }
@@ -188,7 +188,7 @@ cudaError_t cudaDeviceReset(void)
 
     FIND(driver);
     const CUresult result = driver->context_reset(thread->device);
-    cudart_forget_context(thread->device);
+    cudart_age(thread->device, 1);
     cudart_forget_kernels(thread->device);
     thread->bound = 0;
     return cudart_driver_done(result);

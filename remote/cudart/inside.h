@@ -36,12 +36,15 @@ struct cudart_thread *cudart_thread(void);
 cudaError_t cudart_find(const struct weft_cuda_table **driver);
 /* The same, with the context of the thread's device current. */
 cudaError_t cudart_enter(const struct weft_cuda_table **driver);
-/* The device's primary context, retained once for the process. */
+/* The device's primary context, which stays until it is reset. */
 cudaError_t cudart_context(int device, CUcontext *context);
-void cudart_forget_context(int device);
-/* How often the device was reset: what was made there before is gone. */
-unsigned cudart_age(int device);
+/* How often the device was reset, and now is: what was made there before is gone. */
+unsigned cudart_age(int device, unsigned more);
 int cudart_devices(void);
+static inline bool cudart_is_device(int device)
+{
+    return device >= 0 && device < cudart_devices();
+}
 
 /* twins.c: the driver's stream that is meant; of the thread's device, whose context is current. */
 CUstream cudart_stream(const struct weft_cuda_table *driver, cudaStream_t stream);
@@ -156,6 +159,9 @@ struct cudart_symbol *cudart_kernel(const void *function);
  * NULL; the driver's. */
 cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_symbol *kernel,
                             CUfunction *function);
+/* launch.c: by a handle. crt/host_runtime.h declares it for C++ alone. */
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters,
+                               size_t shared, cudaStream_t stream);
 /* The device was reset: what its context knew of kernels is gone. */
 void cudart_forget_kernels(int device);
 cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symbol,

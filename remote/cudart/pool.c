@@ -18,15 +18,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct CUmemPoolHandle_st defaults[CUDART_DEVICES];
 static cudaMemPool_t current[CUDART_DEVICES]; /* NULL: the default one */
 
-static bool is_device(int device)
-{
-    return device >= 0 && device < cudart_devices();
-}
-
 static cudaError_t find_pool(cudaMemPool_t *pool, int device, bool chosen)
 {
     NEED(cudart_find);
-    if (pool == NULL || !is_device(device))
+    if (pool == NULL || !cudart_is_device(device))
         return cudart_done(pool == NULL ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
     pthread_mutex_lock(&lock);
     defaults[device].device = device;
@@ -42,7 +37,7 @@ ALIAS(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device), find_pool(pool, 
 cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool)
 {
     NEED(cudart_find);
-    if (pool == NULL || !is_device(device) || pool->device != device)
+    if (pool == NULL || !cudart_is_device(device) || pool->device != device)
         return cudart_done(cudaErrorInvalidValue);
     pthread_mutex_lock(&lock);
     current[device] = pool;
@@ -59,7 +54,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps
         properties->location.type != cudaMemLocationTypeDevice)
         return cudart_driver_done(
             WEFT_CUDA_REFUSE("a pool of the host's, or for other processes", "memory-pools"));
-    if (!is_device(properties->location.id))
+    if (!cudart_is_device(properties->location.id))
         return cudart_done(cudaErrorInvalidDevice);
     cudaMemPool_t made = calloc(1, sizeof(*made));
     if (made == NULL)
@@ -131,7 +126,7 @@ cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessD
         const int device = list[i].location.id;
         if (device == pool->device || list[i].flags == cudaMemAccessFlagsProtNone)
             continue;
-        thread->device = is_device(device) ? device : pool->device;
+        thread->device = cudart_is_device(device) ? device : pool->device;
         error = cudaDeviceEnablePeerAccess(pool->device, 0);
         thread->device = before;
         if (error == cudaErrorPeerAccessAlreadyEnabled) {

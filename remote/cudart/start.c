@@ -13,12 +13,6 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int devices;
 static uint32_t born; /* weft_forks, when the driver was opened */
 
-static struct {
-    pthread_mutex_t lock;
-    CUcontext of[CUDART_DEVICES];
-    unsigned age[CUDART_DEVICES];
-} contexts = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
 static _Thread_local struct cudart_thread thread;
 
 struct cudart_thread *cudart_thread(void)
@@ -84,31 +78,18 @@ int cudart_devices(void)
 
 cudaError_t cudart_context(int device, CUcontext *context)
 {
-    cudaError_t error = cudaSuccess;
-
-    if (device < 0 || device >= devices)
-        return cudaErrorInvalidDevice;
-    pthread_mutex_lock(&contexts.lock);
-    if (contexts.of[device] == NULL)
-        error = (cudaError_t)table->context_retain(&contexts.of[device], device);
-    *context = contexts.of[device];
-    pthread_mutex_unlock(&contexts.lock);
-    return error;
+    return cudart_is_device(device) ? (cudaError_t)table->context_retain(context, device)
+                                    : cudaErrorInvalidDevice;
 }
 
-void cudart_forget_context(int device)
+unsigned cudart_age(int device, unsigned more)
 {
-    pthread_mutex_lock(&contexts.lock);
-    contexts.of[device] = NULL;
-    contexts.age[device]++;
-    pthread_mutex_unlock(&contexts.lock);
-}
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static unsigned ages[CUDART_DEVICES];
 
-unsigned cudart_age(int device)
-{
-    pthread_mutex_lock(&contexts.lock);
-    const unsigned age = contexts.age[device];
-    pthread_mutex_unlock(&contexts.lock);
+    pthread_mutex_lock(&lock);
+    const unsigned age = ages[device] += more;
+    pthread_mutex_unlock(&lock);
     return age;
 }
 

@@ -23,7 +23,7 @@ static void end_all(void *pointer)
 
     for (int d = 0; d < CUDART_DEVICES; d++)
         if (streams[d].stream != NULL && cudart_find(&driver) == cudaSuccess &&
-            streams[d].age == cudart_age(d) && cudart_context(d, &context) == cudaSuccess &&
+            streams[d].age == cudart_age(d, 0) && cudart_context(d, &context) == cudaSuccess &&
             driver->context_use(context) == CUDA_SUCCESS)
             driver->stream_destroy(streams[d].stream);
     free(streams);
@@ -50,16 +50,13 @@ CUstream cudart_stream(const struct weft_cuda_table *driver, cudaStream_t stream
     if (streams == NULL)
         return cudaStreamPerThread; /* no driver's stream: an invalid handle */
     struct own *mine = &streams[thread->device];
-    if (mine->stream == NULL || mine->age != cudart_age(thread->device)) {
-        mine->age = cudart_age(thread->device);
+    if (mine->stream == NULL || mine->age != cudart_age(thread->device, 0)) {
+        mine->age = cudart_age(thread->device, 0);
         if (driver->stream_create(&mine->stream, CU_STREAM_DEFAULT, 0) != CUDA_SUCCESS)
             mine->stream = NULL;
     }
     return mine->stream != NULL ? mine->stream : cudaStreamPerThread;
 }
-
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters,
-                               size_t shared, cudaStream_t stream);
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* programs call them all the same */
 

@@ -148,27 +148,30 @@ weft_status session_copy_notice(void *context, int process, enum weft_copy_step 
 
 /* ---- fetching pieces ------------------------------------------------------------------------- */
 
-static bool fetch(void *context, int device, void *memory, uint64_t from, size_t bytes,
-                  void **ticket)
+static CUresult fetched(struct weft_session *session, struct session_wait *wait, CUresult result)
 {
-    struct weft_session *session = context;
-    CUstream out = session->device[device].out;
-    CUevent event = NULL;
+    struct weft_piece *piece = (struct weft_piece *)wait->value;
 
-    const bool begun =
-        session_use(session, device) == CUDA_SUCCESS &&
-        session->table->copy_async((CUdeviceptr)memory, from, bytes, out) == CUDA_SUCCESS &&
-        session_record(session, device, out, &event) == CUDA_SUCCESS;
-    *ticket = event;
-    return begun;
+    (void)session;
+    piece->state = result == CUDA_SUCCESS ? WEFT_PIECE_READY : WEFT_PIECE_FAILED;
+    return result;
 }
 
-static bool fetched(void *context, int device, void *ticket, bool *there)
+static weft_status fetch(void *context, struct weft_piece *piece, uint64_t from)
 {
-    const CUresult result = session_passed(context, device, ticket);
+    struct weft_session *session = context;
+    const int device = piece->sending->send.device;
+    CUstream out = session->device[device].out;
 
-    *there = result == CUDA_SUCCESS;
-    return *there || result == CUDA_ERROR_NOT_READY;
+    if (session->wait_count == SESSION_PENDING)
+        return WEFT_NET_FULL;
+    return session_use(session, device) == CUDA_SUCCESS &&
+                   session->table->copy_async((CUdeviceptr)piece->memory, from, piece->bytes,
+                                              out) == CUDA_SUCCESS &&
+                   session_wait_stream(session, device, -1, out, fetched, (uint64_t)piece) ==
+                       SESSION_LATER
+               ? WEFT_OK
+               : WEFT_ERR_DEVICE;
 }
 
 /* ---- delivery: pieces that arrive for device memory ------------------------------------------ */
@@ -303,7 +306,6 @@ weft_status session_copies_open(struct weft_session *session)
         .links = &session->links,
         .context = session,
         .fetch = fetch,
-        .fetched = fetched,
         .stage = weft_stage_make(config, stage != NULL ? stage : session->stage_memory,
                                  session->links.processes)};
     return session->sources.stage != NULL ? WEFT_OK
