@@ -64,7 +64,7 @@ struct weft_client_region {
     bool shared;       /* all sessions have mapped it */
 };
 
-/* A kernel, or a library, on each server. */
+/* A library on each server, a kernel on each device. */
 struct client_library {
     const void *image;
     uint64_t bytes;
@@ -72,10 +72,10 @@ struct client_library {
 };
 struct client_kernel {
     struct client_library *library;
-    uint64_t handles[WEFT_LINK_PROCESSES];
-    struct client_room { /* a launch may have: threads of a block, bytes of dynamic shared memory */
-        int threads, shared;
-    } rooms[CLIENT_DEVICES]; /* by device */
+    struct client_function {
+        uint64_t handle;     /* the session's; 0: not asked for yet */
+        int threads, shared; /* a launch may have: of a block, bytes of dynamic memory */
+    } on[CLIENT_DEVICES];    /* by device */
     uint32_t count, bytes;   /* parameters; of all */
     struct weft_parameter *parameters;
     char name[];
@@ -246,9 +246,9 @@ CUresult client_copy_near(const struct client_device *device, const struct weft_
                           CUstream stream);
 
 /* ---- module.c */
+struct client_function *client_function_on(const struct client_device *device, CUfunction function);
+/* Its handle there, for which it is loaded. */
 CUresult client_function(const struct client_device *device, CUfunction function, uint64_t *handle);
-/* What a launch of it may have on a device. */
-struct client_room *client_room(const struct client_device *device, CUfunction function);
 
 #define CLIENT_DECLARE(field, function) __typeof__(function) client_##field;
 WEFT_TABLE_PROGRAM_MAP(CLIENT_DECLARE)

@@ -109,26 +109,31 @@ static CUresult find_there(const struct client_device *device, struct client_ker
     if (result == CUDA_SUCCESS)
         result = take_layout(kernel, parameters, &answer);
     if (result == CUDA_SUCCESS)
-        __atomic_store_n(&kernel->handles[device->known.process], answer.words[0],
+        __atomic_store_n(&kernel->on[device - client.device].handle, answer.words[0],
                          __ATOMIC_RELEASE);
     free(parameters);
     return result;
 }
 
+struct client_function *client_function_on(const struct client_device *device, CUfunction function)
+{
+    return &((struct client_kernel *)(void *)function)->on[device - client.device];
+}
+
 CUresult client_function(const struct client_device *device, CUfunction function, uint64_t *handle)
 {
-    struct client_kernel *kernel = (void *)function;
     CUresult result = CUDA_SUCCESS;
 
-    if (kernel == NULL)
+    if (function == NULL)
         return CUDA_ERROR_INVALID_HANDLE;
-    *handle = __atomic_load_n(&kernel->handles[device->known.process], __ATOMIC_ACQUIRE);
+    const struct client_function *on = client_function_on(device, function);
+    *handle = __atomic_load_n(&on->handle, __ATOMIC_ACQUIRE);
     if (*handle != 0)
         return CUDA_SUCCESS;
     pthread_mutex_lock(&loading);
-    if (kernel->handles[device->known.process] == 0)
-        result = find_there(device, kernel);
-    *handle = kernel->handles[device->known.process];
+    if (on->handle == 0)
+        result = find_there(device, (struct client_kernel *)(void *)function);
+    *handle = on->handle;
     pthread_mutex_unlock(&loading);
     return result;
 }
@@ -147,24 +152,21 @@ CUresult client_library_kernel(CUkernel *result, CUlibrary library, const char *
     return CUDA_SUCCESS;
 }
 
-struct client_room *client_room(const struct client_device *device, CUfunction function)
-{
-    return &((struct client_kernel *)(void *)function)->rooms[device - client.device];
-}
-
 /* Once for each context of a device. */
 CUresult client_kernel_function(CUfunction *function, CUkernel kernel)
 {
-    struct client_room room;
+    int threads = 0, shared = 0;
 
     *function = (CUfunction)(void *)kernel;
-    CUresult result = client_function_attribute(&room.threads,
-                                                CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, *function);
+    CUresult result =
+        client_function_attribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, *function);
     if (result == CUDA_SUCCESS)
-        result = client_function_attribute(
-            &room.shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, *function);
-    if (result == CUDA_SUCCESS)
-        *client_room(client_now(), *function) = room;
+        result = client_function_attribute(&shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                           *function);
+    if (result == CUDA_SUCCESS) {
+        client_function_on(client_now(), *function)->threads = threads;
+        client_function_on(client_now(), *function)->shared = shared;
+    }
     return result;
 }
 
@@ -187,7 +189,7 @@ CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary ha
     if (result == CUDA_SUCCESS &&
         (answer.count != 2 || answer.words[1] == 0 ||
          answer.words[0] + answer.words[1] < answer.words[0] ||
-         !weft_ranges_remember(&device->globals, answer.words[0], answer.words[1]) ||
+         !weft_ranges_add(&device->globals, answer.words[0], answer.words[1]) ||
          !weft_ranges_has(&device->globals, answer.words[0], answer.words[1])))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     weft_unlock(&client.lock);
@@ -205,11 +207,11 @@ CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary ha
 static bool is_doubtful(const struct client_device *device, CUfunction function,
                         const CUlaunchConfig *c)
 {
-    const struct client_room *room = client_room(device, function);
+    const struct client_function *on = client_function_on(device, function);
 
-    return weft_is_cooperative(c) ||
-           (uint64_t)c->blockDimX * c->blockDimY * c->blockDimZ > (uint64_t)room->threads ||
-           c->sharedMemBytes > (unsigned)__atomic_load_n(&room->shared, __ATOMIC_RELAXED);
+    return c->numAttrs != 0 || /* it is cooperative: there is no other attribute */
+           (uint64_t)c->blockDimX * c->blockDimY * c->blockDimZ > (uint64_t)on->threads ||
+           c->sharedMemBytes > (unsigned)__atomic_load_n(&on->shared, __ATOMIC_RELAXED);
 }
 
 CUresult client_launch(const CUlaunchConfig *config, CUfunction function, void **parameters,
@@ -237,7 +239,7 @@ CUresult client_launch(const CUlaunchConfig *config, CUfunction function, void *
                               (uint64_t)config->gridDimY << 32 | config->gridDimX,
                               (uint64_t)config->blockDimX << 32 | config->gridDimZ,
                               (uint64_t)config->blockDimZ << 32 | config->blockDimY,
-                              (uint64_t)weft_is_cooperative(config) << 32 | config->sharedMemBytes,
+                              (uint64_t)(config->numAttrs != 0) << 32 | config->sharedMemBytes,
                               WORD(config->hStream)};
     return client_work(route.device, WEFT_CALL_launch, words, 6, packed, kernel->bytes,
                        is_doubtful(route.device, function, config) ? &answer : NULL);

@@ -104,7 +104,7 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
         client_managed_idle(route.device);
     if (call == WEFT_CALL_function_set && /* a launch does not wait until its turn has come */
         words[1] == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
-        __atomic_store_n(&client_room(route.device, (CUfunction)arguments[0].word)->shared,
+        __atomic_store_n(&client_function_on(route.device, (CUfunction)arguments[0].word)->shared,
                          (int)words[2], __ATOMIC_RELAXED);
     if (answer.count < wanted || answer.got != answer.room)
         return CUDA_ERROR_UNKNOWN;

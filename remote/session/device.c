@@ -100,9 +100,8 @@ static CUresult reset_now(struct weft_session *session, struct session_wait *wai
         if (place->device == wait->device &&
             (place->kind == WEFT_STREAM || place->kind == WEFT_EVENT || place->kind >= WEFT_ARRAY))
             session_drop(session, place);
-        const struct session_kernel *kernel = place->object;
-        if (place->kind == WEFT_FUNCTION && kernel->functions[wait->device] != NULL)
-            forget_limit(session, kernel->functions[wait->device]);
+        if (place->device == wait->device && place->kind == WEFT_FUNCTION)
+            forget_limit(session, ((const struct session_kernel *)place->object)->function);
     }
     while (arena->blocks.count > 0 &&
            weft_arena_free(arena, arena->blocks.list[0].at) == CUDA_SUCCESS)

@@ -23,28 +23,14 @@ static int find_stream(const struct weft_session *session, int device, uint64_t 
     return CUDA_SUCCESS;
 }
 
-/* Of that device; -1: of any. */
+/* Of that device; -1: of any. Functions do not go. */
 static int find_place(const struct weft_session *session, enum weft_argument kind, int device,
                       uint64_t handle, struct weft_place **place)
 {
     *place = weft_handles_find(&session->handles, kind, handle);
-    return *place != NULL && (device < 0 || (*place)->device == device) ? CUDA_SUCCESS
-                                                                        : CUDA_ERROR_INVALID_HANDLE;
-}
-
-/* With its function for that device. */
-static int find_kernel(const struct weft_session *session, int device, uint64_t handle,
-                       struct session_kernel **kernel)
-{
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_FUNCTION, handle);
-
-    if (place == NULL)
-        return SESSION_WRONG; /* they do not go */
-    *kernel = place->object;
-    return (*kernel)->functions[device] != NULL
-               ? CUDA_SUCCESS
-               : (int)session->table->kernel_function(&(*kernel)->functions[device],
-                                                      (*kernel)->kernel);
+    if (*place != NULL && (device < 0 || (*place)->device == device))
+        return CUDA_SUCCESS;
+    return kind == WEFT_FUNCTION ? SESSION_WRONG : CUDA_ERROR_INVALID_HANDLE;
 }
 
 /* ---- functions of the driver ---------------------------------------------------------------- */
@@ -55,7 +41,7 @@ static int find_kernel(const struct weft_session *session, int device, uint64_t 
 #define PASS_EVENT(name)       , call->name->object
 #define PASS_GIVE(name)        , &call->name
 #define PASS_TAKE(name)        , &call->name
-#define PASS_FUNCTION(name)    , call->name->functions[record->device]
+#define PASS_FUNCTION(name)    , ((const struct session_kernel *)call->name->object)->function
 #define PASS(kind, type, name) PASS_##kind(name)
 
 #define WEFT_CALL(name, class, ...)                                                                \
@@ -76,7 +62,7 @@ static int find_kernel(const struct weft_session *session, int device, uint64_t 
     given += sizeof(call.name);
 #define TAKE_STREAM(name)   TAKE_HANDLE(name, find_stream, record->device)
 #define TAKE_EVENT(name)    TAKE_HANDLE(name, find_place, WEFT_EVENT, -1)
-#define TAKE_FUNCTION(name) TAKE_HANDLE(name, find_kernel, record->device)
+#define TAKE_FUNCTION(name) TAKE_HANDLE(name, find_place, WEFT_FUNCTION, record->device)
 #define TAKE_LIBRARY(name)  TAKE_HANDLE(name, find_place, WEFT_LIBRARY, -1)
 #define TAKE_ARRAY(name)    TAKE_HANDLE(name, find_place, WEFT_ARRAY, record->device)
 #define TAKE_HANDLE(name, find, ...)                                                               \

@@ -26,9 +26,8 @@ enum {
 struct weft_session;
 
 struct session_kernel {
-    CUkernel kernel;
-    CUfunction functions[WEFT_LINK_DEVICES]; /* by device; NULL: not asked for yet */
-    uint32_t count, bytes;                   /* parameters; of all */
+    CUfunction function;
+    uint32_t count, bytes; /* parameters; of all */
     struct weft_parameter parameters[];
 };
 
@@ -248,7 +247,7 @@ void session_shares_close(struct weft_session *session); /* the devices are idle
 #define SESSION_OUT(type)               type
 #define SESSION_STREAM(type)            type
 #define SESSION_EVENT(type)             struct weft_place *
-#define SESSION_FUNCTION(type)          struct session_kernel *
+#define SESSION_FUNCTION(type)          struct weft_place *
 #define SESSION_LIBRARY(type)           struct weft_place *
 #define SESSION_GIVE(type)              type
 #define SESSION_TAKE(type)              type

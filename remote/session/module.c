@@ -57,7 +57,8 @@ static bool name_of(struct weft_record *record, char name[WEFT_NAME_MOST])
 }
 
 /* How its parameters are laid out, from the driver. */
-static struct session_kernel *describe(const struct weft_cuda_table *table, CUkernel kernel)
+static struct session_kernel *describe(const struct weft_cuda_table *table, CUkernel kernel,
+                                       CUfunction function)
 {
     const size_t most = WEFT_KERNEL_PARAMETERS * sizeof(struct weft_parameter);
     struct session_kernel *k = calloc(1, sizeof(*k) + most);
@@ -65,7 +66,7 @@ static struct session_kernel *describe(const struct weft_cuda_table *table, CUke
 
     if (k == NULL)
         return NULL;
-    k->kernel = kernel;
+    k->function = function;
     for (; k->count < WEFT_KERNEL_PARAMETERS &&
            table->kernel_parameter(kernel, k->count, &offset, &bytes) == CUDA_SUCCESS;
          k->count++) {
@@ -81,14 +82,18 @@ SESSION_DO(kernel)
 {
     char name[WEFT_NAME_MOST];
     CUkernel kernel = NULL;
+    CUfunction function = NULL;
 
     if (!name_of(record, name))
         return SESSION_WRONG;
     CUresult result = session->table->library_kernel(&kernel, call->library->object, name);
-    struct session_kernel *k = result == CUDA_SUCCESS ? describe(session->table, kernel) : NULL;
+    if (result == CUDA_SUCCESS)
+        result = session->table->kernel_function(&function, kernel);
+    struct session_kernel *k =
+        result == CUDA_SUCCESS ? describe(session->table, kernel, function) : NULL;
     if (k == NULL)
         return result != CUDA_SUCCESS ? result : CUDA_ERROR_OUT_OF_MEMORY;
-    const uint64_t handle = session_name(session, WEFT_FUNCTION, 0, k, 0, &result);
+    const uint64_t handle = session_name(session, WEFT_FUNCTION, record->device, k, 0, &result);
     if (handle == 0)
         return (int)result;
     const uint64_t answer[] = {handle, k->count};
@@ -104,8 +109,8 @@ SESSION_DO(global)
         return SESSION_WRONG;
     const CUresult result =
         session->table->library_global(&call->address, &call->bytes, call->library->object, name);
-    return result == CUDA_SUCCESS && !weft_ranges_remember(&session->device[record->device].globals,
-                                                           call->address, call->bytes)
+    return result == CUDA_SUCCESS && !weft_ranges_add(&session->device[record->device].globals,
+                                                      call->address, call->bytes)
                ? CUDA_ERROR_OUT_OF_MEMORY
                : result;
 }
@@ -122,11 +127,11 @@ bool session_is_refused(struct weft_session *session, struct weft_record *record
     const struct weft_place *place = weft_handles_find(&session->handles, WEFT_FUNCTION, w[0]);
     const uint64_t threads = (w[2] >> 32) * (uint32_t)w[3] * (w[3] >> 32),
                    blocks = (uint32_t)w[1] * (w[1] >> 32) * (uint32_t)w[2];
-    if (place == NULL || session_use(session, record->device) != CUDA_SUCCESS)
+    if (place == NULL || place->device != record->device ||
+        session_use(session, record->device) != CUDA_SUCCESS)
         return false;
-    const CUfunction f = ((struct session_kernel *)place->object)->functions[record->device];
-    if (f == NULL ||
-        table->function_attribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f) !=
+    const CUfunction f = ((const struct session_kernel *)place->object)->function;
+    if (table->function_attribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f) !=
             CUDA_SUCCESS ||
         table->function_attribute(&shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f) !=
             CUDA_SUCCESS)
@@ -141,7 +146,7 @@ bool session_is_refused(struct weft_session *session, struct weft_record *record
 
 SESSION_DO(launch)
 {
-    const struct session_kernel *kernel = call->kernel;
+    const struct session_kernel *kernel = call->kernel->object;
     void *parameters[WEFT_KERNEL_PARAMETERS];
     CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE, .value.cooperative = 1};
     const CUlaunchConfig config = {.gridDimX = (uint32_t)call->grid_x_y,
@@ -159,5 +164,5 @@ SESSION_DO(launch)
         return SESSION_WRONG;
     for (uint32_t i = 0; i < kernel->count; i++)
         parameters[i] = weft_record_extra(record) + kernel->parameters[i].offset;
-    return session->table->launch(&config, kernel->functions[record->device], parameters, NULL);
+    return session->table->launch(&config, kernel->function, parameters, NULL);
 }

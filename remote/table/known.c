@@ -115,11 +115,3 @@ bool weft_image_prints(const void *image, uint64_t bytes)
     return !code || memmem(image, bytes, "vprintf", 7) != NULL ||
            memmem(image, bytes, "__assertfail", 12) != NULL;
 }
-
-bool weft_is_cooperative(const CUlaunchConfig *config)
-{
-    for (unsigned i = 0; i < config->numAttrs; i++)
-        if (config->attrs[i].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
-            return config->attrs[i].value.cooperative != 0;
-    return false;
-}

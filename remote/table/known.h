@@ -82,8 +82,6 @@ enum { WEFT_IMAGE_HEADER = 16, WEFT_IMAGE_MOST = 256 << 20 };
 uint64_t weft_image_bytes(const void *image);
 /* Whether its kernels may print, or assert. bytes: all of it, with a whole header. */
 bool weft_image_prints(const void *image, uint64_t bytes);
-/* Of a launch's attributes the one that counts. */
-bool weft_is_cooperative(const CUlaunchConfig *config);
 /* Whether kernels of one device reach the other's memory: only within a server. */
 bool weft_known_reaches(const struct weft_known *device, const struct weft_known *peer);
 

@@ -22,6 +22,8 @@ bool weft_ranges_add(struct weft_ranges *ranges, uint64_t at, uint64_t bytes)
 {
     const uint32_t i = weft_ranges_after(ranges, at);
 
+    if (i < ranges->count && ranges->list[i].at == at)
+        return true;
     if (ranges->count == ranges->capacity) {
         const uint32_t more = ranges->capacity == 0 ? 64 : ranges->capacity * 2;
         struct weft_range *list = realloc(ranges->list, more * sizeof(*list));
@@ -33,11 +35,6 @@ bool weft_ranges_add(struct weft_ranges *ranges, uint64_t at, uint64_t bytes)
     memmove(ranges->list + i + 1, ranges->list + i, (ranges->count++ - i) * sizeof(*ranges->list));
     ranges->list[i] = (struct weft_range){at, bytes};
     return true;
-}
-
-bool weft_ranges_remember(struct weft_ranges *ranges, uint64_t at, uint64_t bytes)
-{
-    return weft_ranges_at(ranges, at) < ranges->count || weft_ranges_add(ranges, at, bytes);
 }
 
 void weft_ranges_drop(struct weft_ranges *ranges, uint32_t index)

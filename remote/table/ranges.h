@@ -15,10 +15,8 @@ struct weft_ranges {
 
 /* The first that ends after an address; count: none does. */
 uint32_t weft_ranges_after(const struct weft_ranges *ranges, uint64_t address);
-/* False: no memory. */
+/* Unless one begins there. False: no memory. */
 bool weft_ranges_add(struct weft_ranges *ranges, uint64_t at, uint64_t bytes);
-/* The same, unless one begins there. */
-bool weft_ranges_remember(struct weft_ranges *ranges, uint64_t at, uint64_t bytes);
 void weft_ranges_drop(struct weft_ranges *ranges, uint32_t index);
 /* Which one begins at an address; count: none does. */
 uint32_t weft_ranges_at(const struct weft_ranges *ranges, uint64_t address);

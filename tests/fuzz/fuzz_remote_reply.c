@@ -176,7 +176,7 @@ static void end(void)
     client.device[0].globals.count = 0;
     free(kernel->parameters);
     kernel->parameters = NULL;
-    kernel->handles[1] = library.handles[1] = 0;
+    kernel->on[0].handle = library.handles[1] = 0;
     free(client.links.link[1].notices);
 }
 

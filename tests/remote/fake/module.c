@@ -369,7 +369,8 @@ CUresult fake_launch(const CUlaunchConfig *c, CUfunction function, void **parame
 
     if (result == CUDA_SUCCESS && extra != NULL)
         result = CUDA_ERROR_NOT_SUPPORTED;
-    if (result == CUDA_SUCCESS && weft_is_cooperative(c)) {
+    if (result == CUDA_SUCCESS && c->numAttrs != 0 &&
+        c->attrs[0].id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) {
         int blocks = 0, all = 0;
         fake_occupancy_blocks(&blocks, function, (int)(c->blockDimX * c->blockDimY * c->blockDimZ),
                               c->sharedMemBytes, 0);
