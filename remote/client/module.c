@@ -97,10 +97,9 @@ static CUresult take_layout(struct client_kernel *kernel, const struct weft_para
 /* The kernel's handle at a device's server. `loading` held. */
 static CUresult find_there(const struct client_device *device, struct client_kernel *kernel)
 {
-    struct weft_parameter *parameters = calloc(WEFT_KERNEL_PARAMETERS, sizeof(*parameters));
-    struct client_call answer = {.extra = parameters,
-                                 .room = WEFT_KERNEL_PARAMETERS * sizeof(*parameters)};
-    CUresult result = parameters != NULL ? load(device, kernel->library) : CUDA_ERROR_OUT_OF_MEMORY;
+    static struct weft_parameter parameters[WEFT_KERNEL_PARAMETERS];
+    struct client_call answer = {.extra = parameters, .room = sizeof(parameters)};
+    CUresult result = load(device, kernel->library);
 
     if (result == CUDA_SUCCESS)
         result =
@@ -111,7 +110,6 @@ static CUresult find_there(const struct client_device *device, struct client_ker
     if (result == CUDA_SUCCESS)
         __atomic_store_n(&kernel->on[device - client.device].handle, answer.words[0],
                          __ATOMIC_RELEASE);
-    free(parameters);
     return result;
 }
 
