@@ -53,6 +53,9 @@ if [ -x "$tests/remote_blas" ]; then
 fi
 expect 'check the driver' 1 'cuInit                                               refused: docs/remote.md#the-driver' \
     "$cuda" check "$tests/remote_driver_user.so"
+said=$(sed -n 's/^\([0-9]*\) functions of the runtime, and.*/\1/p' "$(dirname "$0")/../../docs/remote.md")
+[ "$("$cuda" functions | grep -c '^cuda[A-Z].* supported$')" = "$said" ] || fail "docs/remote.md says that $said functions are served"
+expect functions 0 'cudaStreamBeginCapture                               refused: docs/remote.md#graphs' "$cuda" functions
 expect check 0 '0 of them refused' "$cuda" check "$program"
 expect 'check refuses' 1 '__cudaRegisterManagedVar                             refused: docs/remote.md#unified-memory' \
     "$cuda" check "$tests/remote_refused"
@@ -96,7 +99,7 @@ expect pipe 1 'WEFT_REMOTE_PIPE=9x: not auto, once:NxSIZE or each:NxSIZE' \
 expect unknown 1 'WEFT_REMOTE_PIPES' env WEFT_REMOTE_PIPES=1 "$cuda" run -s "$a" -- "$program"
 expect 'no program' 1 'run: no program is named' "$cuda" run -s "$a"
 expect 'no servers' 1 'no servers: WEFT_REMOTE_SERVERS is empty' "$cuda" run -- "$program"
-expect verb 1 'none of run, list, status and check' "$cuda" runs -s "$a" -- "$program"
+expect verb 1 'none of run, list, status, check and functions' "$cuda" runs -s "$a" -- "$program"
 expect 'port taken' 1 'Address already in use' "$bin/weft-gpud" --driver "$tests/fake_driver.so" --secret-file "$here/secret" --listen "$a"
 expect 'no device' 1 'there is no device 3: the driver has 1' "$bin/weft-gpud" --driver "$tests/fake_driver.so" --secret-file "$here/secret" --devices 3
 expect 'no secret file' 1 'secret-file is missing' "$bin/weft-gpud" --driver "$tests/fake_driver.so"

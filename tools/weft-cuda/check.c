@@ -1,4 +1,5 @@
-/* check.c - weft-cuda check: what a program will be refused, before it runs. */
+/* check.c - weft-cuda check: what a program will be refused, before it runs; and functions: all
+ * that is served or refused. */
 #include "weft_cuda.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@ static const struct {
 #include "lists/absent.def"
     {"__cudaRegisterManagedVar", "unified-memory"}, /* __managed__ */
 };
+#undef X
 
 /* Functions of libraries that are served. */
 static const char *const served[] = {
@@ -106,6 +108,25 @@ static int tell_all(const struct weft_elf *elf, const char *file)
         fprintf(stderr, "weft-cuda: %s is no program for x86-64\n", file);
         return EXIT_FAILURE;
     }
+}
+
+int list_functions(char **argv)
+{
+    static const char *const offered[] = {
+#define X(name) #name,
+#include "lists/served.def"
+    };
+#undef X
+    struct count count = {0, 0};
+
+    (void)argv;
+    for (size_t i = 0; i < sizeof(offered) / sizeof(offered[0]); i++)
+        tell_one(&count, offered[i], NULL);
+    for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
+        tell_one(&count, absent[i].name, absent[i].why);
+    for (const char *const *at = served; *at != NULL; at++)
+        tell_one(&count, *at, NULL);
+    return EXIT_SUCCESS;
 }
 
 int check_program(char **argv)

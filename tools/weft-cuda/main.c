@@ -38,6 +38,7 @@ static const struct {
 } verbs[] = {{"run", run_program, true},
              {"list", list_devices, false},
              {"status", show_status, false},
+             {"functions", list_functions, false},
              {"check", check_program, true}};
 
 static void set(struct argp_state *state, const char *name, const char *value)
@@ -87,7 +88,8 @@ int main(int argc, char **argv)
         .args_doc = "run -s HOST:PORT,... --secret-file FILE -- PROGRAM [ARGUMENT...]\n"
                     "list -s HOST:PORT,... --secret-file FILE\n"
                     "status -s HOST:PORT,... --secret-file FILE\n"
-                    "check PROGRAM",
+                    "check PROGRAM\n"
+                    "functions",
         .doc = "Runs CUDA programs on GPUs of other hosts, where weft-gpud runs.\vSee "
                "docs/remote.md."};
 
@@ -102,7 +104,8 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     fprintf(stderr,
-            "weft-cuda: \"%s\" is none of run, list, status and check; see weft-cuda --help\n",
+            "weft-cuda: \"%s\" is none of run, list, status, check and functions; see weft-cuda "
+            "--help\n",
             asked.verb);
     return EXIT_FAILURE;
 }
