@@ -38,6 +38,22 @@ static uint32_t psn_of(const struct ibv_qp *qp)
     return (qp->qp_num * 0x85ebca6bu) >> 8;
 }
 
+/* Where process + 1 is by a queue pair's number; 0: in none. */
+static int *place_of(const struct weft_transport *t, uint32_t qpn)
+{
+    uint32_t at = qpn;
+
+    while (t->by_qpn[at & t->by_qpn_mask] != 0 &&
+           t->peers[t->by_qpn[at & t->by_qpn_mask] - 1].own.qp->qp_num != qpn)
+        at++;
+    return &t->by_qpn[at & t->by_qpn_mask];
+}
+
+int weft_verbs_process(const struct weft_transport *t, uint32_t qpn)
+{
+    return t->by_qpn != NULL ? *place_of(t, qpn) - 1 : -1;
+}
+
 static struct ibv_qp *try_make(const struct weft_transport *t, uint32_t inline_most)
 {
     struct ibv_qp_init_attr attr = {
@@ -215,7 +231,7 @@ static weft_status make(struct weft_transport *t, int process)
         return weft_err(WEFT_ERR_NETWORK, "verbs: %s gives no queue pair of %u requests: %s",
                         t->device.name, t->sends, strerror(error));
     t->counts.queue_pairs++;
-    t->by_qpn[(*qp)->qp_num & WEFT_VERBS_QPN_MOST] = process + 1;
+    *place_of(t, (*qp)->qp_num) = process + 1;
     return WEFT_OK;
 }
 

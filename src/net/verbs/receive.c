@@ -66,7 +66,7 @@ static weft_status receive_failed(const struct weft_transport *t, int process,
 static weft_status take(struct weft_transport *t, const struct ibv_wc *wc,
                         struct weft_transport_event *event, bool *is)
 {
-    const int process = t->dc != NULL ? -1 : t->by_qpn[wc->qp_num & WEFT_VERBS_QPN_MOST] - 1;
+    const int process = weft_verbs_process(t, wc->qp_num);
 
     if (t->dc == NULL && process < 0)
         return weft_err(WEFT_ERR_PROTOCOL, "verbs: something came on the unknown queue pair %u",
@@ -92,44 +92,81 @@ static weft_status take(struct weft_transport *t, const struct ibv_wc *wc,
     return WEFT_OK;
 }
 
-/* ---- a port that is down ------------------------------------------------------------------- */
+/* ---- what else the device says ------------------------------------------------------------- */
+
+/* Errors: NETWORK: nothing more comes; PROTOCOL: a process sent what the device refused. */
+static weft_status take_news(struct weft_transport *t, const struct ibv_async_event *news)
+{
+    const char *what = ibv_event_type_str(news->event_type), *name = t->device.name;
+
+    switch (news->event_type) {
+    case IBV_EVENT_PORT_ERR:
+    case IBV_EVENT_PORT_ACTIVE:
+        if (news->element.port_num != t->device.port)
+            return WEFT_OK; /* the device has another one */
+        weft_say(WEFT_SAY_WARN, "verbs: %s: %s", name, what);
+        t->down_since = news->event_type == IBV_EVENT_PORT_ERR ? weft_now_ns() : 0;
+        return WEFT_OK;
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+        return weft_err(WEFT_ERR_PROTOCOL, "verbs: %s: what process %d sent was refused: %s", name,
+                        weft_verbs_process(t, news->element.qp->qp_num), what);
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_CQ_ERR:
+    case IBV_EVENT_SRQ_ERR:
+    case IBV_EVENT_DEVICE_FATAL: /* or it was removed */
+        return weft_err(WEFT_ERR_NETWORK, "verbs: %s has failed: %s", name, what);
+    default:
+        weft_say(WEFT_SAY_INFO, "verbs: %s: %s", name, what);
+        return WEFT_OK;
+    }
+}
 
 /*
  * A port that is down may come back: who is cut off by it for longer than the retries last is lost,
  * and the send side says so. But a device may forget to retry while its port is down (soft-RoCE):
  * then nobody else says so. It gets twice as long as the retries last, and some seconds. Gives some
- * process that is cut off; 0: none is, or not for long. Only every LOOK_NS of idle rounds.
+ * process that is cut off; false: none is, or not for long.
  */
-static int look_at_port(struct weft_transport *t, struct weft_transport_event *event)
+static bool is_cut_off(struct weft_transport *t, uint64_t now, struct weft_transport_event *lost)
 {
     static const uint64_t port_ns = 3000000000;
     const uint64_t retries = weft_verbs_retries_ns(weft_verbs_timeout(t->open.config));
-    struct ibv_port_attr port;
     int process = 0;
 
-    const uint64_t now = ++t->idle_rounds % LOOK_EVERY == 0 ? weft_now_ns() : t->looked_at;
-    if (now - t->looked_at < LOOK_NS)
-        return 0;
-    t->looked_at = now;
-    if (ibv_query_port(t->device.context, t->device.port, &port) != 0 ||
-        port.state == IBV_PORT_ACTIVE) {
-        t->down_since = 0;
-        return 0;
-    }
-    if (t->down_since == 0) {
-        weft_say(WEFT_SAY_WARN, "verbs: %s: %s", t->device.name, ibv_port_state_str(port.state));
-        t->down_since = now;
-    }
-    if (now - t->down_since < port_ns + 2 * retries)
-        return 0;
+    if (t->down_since == 0 || now - t->down_since < port_ns + 2 * retries)
+        return false;
     while (process < t->open.processes &&
            (process == t->open.process || t->peers[process].ready == 0))
         process++;
     snprintf(t->receive_text, sizeof(t->receive_text), "%s has been down for %.1f s",
              t->device.name, (double)(now - t->down_since) * 1e-9);
-    *event = (struct weft_transport_event){
+    *lost = (struct weft_transport_event){
         .kind = WEFT_EVENT_LOST, .process = process, .text = t->receive_text};
     return process < t->open.processes;
+}
+
+/*
+ * Every LOOK_NS of idle rounds. The device is never asked how its port is: the kernel may answer
+ * only when whoever changes the port's interface is done (soft-RoCE), and the events that say so
+ * are read without waiting.
+ */
+static weft_status look_around(struct weft_transport *t, struct weft_transport_event *lost,
+                               int *count)
+{
+    const uint64_t now = ++t->idle_rounds % LOOK_EVERY == 0 ? weft_now_ns() : t->looked_at;
+    weft_status status = WEFT_OK;
+    struct ibv_async_event news;
+
+    if (now - t->looked_at < LOOK_NS)
+        return WEFT_OK;
+    t->looked_at = now;
+    while (status == WEFT_OK && ibv_get_async_event(t->device.context, &news) == 0) {
+        status = take_news(t, &news);
+        ibv_ack_async_event(&news);
+    }
+    *count += is_cut_off(t, now, lost);
+    return status;
 }
 
 /* ---- a turn -------------------------------------------------------------------------------- */
@@ -152,7 +189,7 @@ int weft_verbs_poll_receive(struct weft_transport *t, struct weft_transport_even
     }
     if (status == WEFT_OK)
         status = weft_verbs_connect_progress(t);
-    if (taken == 0)
-        count = look_at_port(t, events);
+    if (taken == 0 && status == WEFT_OK)
+        status = look_around(t, events, &count);
     return status == WEFT_OK ? count : -(int)status;
 }

@@ -97,16 +97,17 @@ struct weft_transport {
     struct ibv_srq *srq;
     uint32_t receives;
     weft_status broken; /* they could not be posted again */
-    int *by_qpn;        /* RC: process + 1 by queue pair number, of all that can be */
-    struct {            /* the datagram queue pair */
+    int *by_qpn;        /* RC: process + 1, from where the queue pair's number says; 0: none */
+    uint32_t by_qpn_mask;
+    struct { /* the datagram queue pair */
         struct ibv_qp *qp;
         uint32_t next, under_way;
     } control;
     uint32_t wanted;    /* how many peers the send side has wanted; */
     uint32_t connected; /* of them, so many are ready */
     uint32_t idle_rounds;
-    uint64_t looked_at;  /* when the port was last looked at */
-    uint64_t down_since; /* since when it is down; 0: it is up */
+    uint64_t looked_at;  /* when the device's events were last read */
+    uint64_t down_since; /* since when its port is down; 0: it is up */
     char receive_text[WEFT_VERBS_TEXT];
 
     struct weft_verbs_dc *dc; /* NULL: RC */
@@ -153,6 +154,9 @@ static inline uint64_t weft_verbs_retries_ns(int timeout)
 {
     return (uint64_t)(WEFT_VERBS_RETRIES + 1) << (timeout + 12);
 }
+
+/* Whose connection a queue pair is; -1: nobody's, as with DC. */
+int weft_verbs_process(const struct weft_transport *t, uint32_t qpn);
 
 /* After how long (4.096 us * 2^this) a packet is sent again, so that all repetitions together last
  * WEFT_SILENCE_S; or WEFT_VERBS_TIMEOUT, if it is set. */

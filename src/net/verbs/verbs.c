@@ -6,6 +6,7 @@
 #include "net/verbs/dc/dc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +97,9 @@ static weft_status open_connections(struct weft_transport *t)
                         missing);
     if (transport == WEFT_VERBS_TRANSPORT_DC)
         return weft_verbs_dc_open(t);
-    t->by_qpn = calloc(WEFT_VERBS_QPN_MOST + 1, sizeof(*t->by_qpn));
+    while (t->by_qpn_mask < 2 * (uint32_t)t->open.processes) /* half of it stays empty */
+        t->by_qpn_mask = 2 * t->by_qpn_mask + 1;
+    t->by_qpn = calloc(t->by_qpn_mask + 1, sizeof(*t->by_qpn));
     return t->by_qpn != NULL ? WEFT_OK
                              : weft_err(WEFT_ERR_MEMORY, "verbs: no memory for connections");
 }
@@ -112,6 +115,8 @@ static weft_status open_steps(struct weft_transport *t)
     weft_status status = weft_verbs_device_open(&t->device, config->verbs_device, t->open.process);
     if (status != WEFT_OK)
         return status;
+    fcntl(t->device.context->async_fd, F_SETFL,
+          fcntl(t->device.context->async_fd, F_GETFL) | O_NONBLOCK);
     t->dmabuf = config->verbs_dmabuf != 0 && weft_net_has_dmabuf(&t->open);
     plan_sizes(t);
     t->peers = calloc(processes, sizeof(*t->peers));
