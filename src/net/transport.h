@@ -19,9 +19,8 @@
 
 struct weft_transport;
 
-/* Before the transport's address in that of the peer layer: the token (peer/packet.h), and
- * caps.alike. */
-enum { WEFT_PEER_ALIKE = 72, WEFT_PEER_ADDRESS = 8 + WEFT_PEER_ALIKE };
+/* Before the transport's address is that of the peer layer: its token, its packets, caps.alike. */
+enum { WEFT_PEER_ALIKE = 68, WEFT_PEER_ADDRESS = 12 + WEFT_PEER_ALIKE };
 
 struct weft_transport_caps {
     struct weft_net_caps net;    /* without rows_bytes and tells_when_asked, which are the peer's */
@@ -29,7 +28,9 @@ struct weft_transport_caps {
     char alike[WEFT_PEER_ALIKE]; /* text that must be the same in all processes; may be empty */
     const char *chosen_by;       /* the settings that choose it */
     struct weft_bell *bell[2];   /* on which a side's task sleeps; NULL: nothing rings, it polls */
-    size_t packet;               /* the most that `begin` gives: WEFT_PACKET_LEAST at least */
+    size_t packet;               /* the longest that it takes: WEFT_PACKET_LEAST at least */
+    unsigned char *buffers;      /* where packets are built: the peer layer shares out so many */
+    uint32_t buffer_count;       /* buffers of `packet` bytes. NULL: `begin` says where */
     uint32_t depth;              /* with so many packets under way to one, its puts gather; >= 1 */
     bool ordered;      /* packets and writes to a process arrive in the order of the calls */
     bool acknowledges; /* SENT of a packet says that its receiver has released it */
@@ -52,12 +53,14 @@ struct weft_transport_write {
     size_t bytes;
     void *mr; /* of the registration in which the source lies; NULL: it lies in none */
     uint64_t immediate;
-    uint64_t cookie; /* given back by WEFT_EVENT_READ */
+    uint64_t cookie; /* given back by WEFT_EVENT_READ; below 2^63, and `process` from bit 32 on */
 };
 
 enum weft_transport_event_kind {
-    WEFT_EVENT_SENT,    /* send side: `count` more packets to a process, in the order of commit */
+    WEFT_EVENT_SENT,    /* send side: `count` more packets to a process; with caps.buffers one,
+                           and buffer number `value` is free */
     WEFT_EVENT_READ,    /* send side: a write's source may be reused: its cookie is `value` */
+    WEFT_EVENT_REFUSED, /* send side: the device of a process refused the write of this cookie */
     WEFT_EVENT_LOST,    /* either side: the connection to a process broke: `text` says why. May be
                            given again: the first counts. Nothing more is sent there */
     WEFT_EVENT_PACKET,  /* receive side: `length` bytes, until `release` of `value` */
@@ -99,17 +102,19 @@ struct weft_transport_ops {
 
     /*
      * Where the next packet to a process is built: *room bytes at a multiple of 8. It is the same
-     * until `commit`. NULL: no room now; poll(SEND) or the bell says when to ask again.
+     * until `commit`. NULL: no room now; poll(SEND) or the bell says when to ask again. Only
+     * without caps.buffers.
      */
     unsigned char *(*begin)(struct weft_transport *t, int process, size_t *room);
     /*
-     * OK: the packet goes; SENT will come, or LOST in its place. FULL: nothing happened; the same
-     * again later, after poll(SEND).
+     * OK: the packet, which was built there, goes; SENT will come, or LOST. FULL: nothing happened;
+     * the same again later, after poll(SEND).
      */
-    weft_status (*commit)(struct weft_transport *t, int process, size_t bytes);
+    weft_status (*commit)(struct weft_transport *t, int process, unsigned char *packet,
+                          size_t bytes);
 
     /*
-     * OK: READ will come, or LOST in its place. FULL, or STAGE: not from this memory: nothing
+     * OK: READ will come, or LOST. FULL, or STAGE: not from this memory: nothing
      * happened. Only with caps.writes, and never with caps.one_thread.
      */
     weft_status (*write)(struct weft_transport *t, const struct weft_transport_write *write);

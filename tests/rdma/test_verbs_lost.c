@@ -22,7 +22,7 @@ static void lose_connected(void)
         status = pair_turn();
     printf("noticed after %.1f s: %s\n", (double)(weft_now_ns() - from) * 1e-9, weft_err_last());
     CHECK(status == WEFT_ERR_PEER_LOST);
-    CHECK(strstr(weft_err_last(), "the connection to process 1 broke: a packet of") != NULL);
+    CHECK(strstr(weft_err_last(), "the connection to process 1 broke: a packet on rxe0:1: ") != NULL);
     CHECK(strstr(weft_err_last(), "retry") != NULL);
     CHECK((double)(weft_now_ns() - from) < 10e9 * fault_scale());
     CHECK(pair[0].delivered == 1);

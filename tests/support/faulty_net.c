@@ -141,12 +141,15 @@ static void return_late(const struct weft_transport *t, int process, bool late)
         nanosleep(&until_acknowledged, NULL);
 }
 
-static weft_status commit(struct weft_transport *t, int process, size_t bytes)
+static weft_status commit(struct weft_transport *t, int process, unsigned char *packet,
+                          size_t bytes)
 {
     struct way *way = &t->others[process]->ways[t->open.process];
 
     if (t->broke && process == t->open.process)
         abort(); /* nothing goes where the connection broke */
+    if (packet != way->open->bytes)
+        abort();
     weft_lock(&lock);
     if (draw(4) == 0) {
         weft_unlock(&lock);

@@ -36,10 +36,8 @@ struct weft_mpi_address {
 };
 
 struct weft_mpi_peer {
-    int rank;            /* in the communicator */
-    unsigned char *open; /* a packet that is being built; NULL: none */
-    uint32_t with_mpi;   /* packets */
-    bool bye;            /* nothing more will come from it */
+    int rank; /* in the communicator */
+    bool bye; /* nothing more will come from it */
 };
 
 struct weft_transport {
@@ -57,8 +55,6 @@ struct weft_transport {
         struct weft_mpi_handle requests[WEFT_MPI_BUFFERS];
         int process[WEFT_MPI_BUFFERS];
         struct weft_mpi_fifo sent;
-        uint8_t free[WEFT_MPI_BUFFERS]; /* a stack: its top may still be in the cache */
-        uint32_t free_count;
         int error, lost; /* MPI's, and to which process first; 0: none */
         bool said;       /* that it is */
         char text[128];
@@ -85,8 +81,8 @@ static inline uint32_t weft_mpi_take(struct weft_mpi_fifo *fifo)
 void weft_mpi_post(struct weft_transport *t, uint32_t buffer);
 
 /* As in transport.h. A packet of 0 bytes is the last one to a process. */
-unsigned char *weft_mpi_begin(struct weft_transport *t, int process, size_t *room);
-weft_status weft_mpi_commit(struct weft_transport *t, int process, size_t bytes);
+weft_status weft_mpi_commit(struct weft_transport *t, int process, unsigned char *packet,
+                            size_t bytes);
 int weft_mpi_poll_send(struct weft_transport *t, struct weft_transport_event *events, int most);
 int weft_mpi_poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most);
 

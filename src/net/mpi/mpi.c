@@ -94,8 +94,6 @@ static weft_status open_mpi(struct weft_transport **t, const struct weft_net_ope
     }
     for (size_t p = 0; p < processes; p++)
         n->process_of[p] = -1;
-    for (uint32_t i = 0; i < WEFT_MPI_BUFFERS; i++)
-        n->out.free[n->out.free_count++] = (uint8_t)i;
     weft_net_pin(open, "mpi", n->in.buffers, BYTES);
     *t = n;
     return WEFT_OK;
@@ -107,6 +105,8 @@ static void caps(struct weft_transport *t, struct weft_transport_caps *caps)
         .net = {.launched = true, .address_bytes = sizeof(t->address)},
         .address = &t->address,
         .packet = WEFT_MPI_PACKET,
+        .buffers = t->out.buffers[0],
+        .buffer_count = WEFT_MPI_BUFFERS,
         .depth = 2,
         .ordered = true, /* MPI keeps the order of messages of one tag in one communicator */
         .one_thread = t->single};
@@ -156,7 +156,6 @@ static bool part(struct weft_transport *t)
     const struct weft_net_events *events = &t->open.events;
     struct weft_transport_event came[WEFT_MPI_BUFFERS], sent[WEFT_MPI_BUFFERS];
     uint64_t deadline = weft_now_ns() + part_wait;
-    size_t room;
     int said = 0;
 
     if (events->all_there != NULL && !events->all_there(events->context))
@@ -164,8 +163,9 @@ static bool part(struct weft_transport *t)
     if (t->in.posted.count == 0) /* what came is nobody's any more */
         weft_mpi_post(t, 0);
     while (!all_said_bye(t, said)) {
-        for (; said < t->open.processes && weft_mpi_begin(t, said, &room) != NULL; said++)
-            weft_mpi_commit(t, said, 0);
+        if (t->out.sent.count == 0) /* no buffer is MPI's */
+            for (int i = 0; i < WEFT_MPI_BUFFERS && said < t->open.processes; i++)
+                weft_mpi_commit(t, said++, t->out.buffers[i], 0);
         const int out = weft_mpi_poll_send(t, sent, WEFT_MPI_BUFFERS);
         const int in = weft_mpi_poll_receive(t, came, WEFT_MPI_BUFFERS);
         for (int i = 0; i < in; i++) /* dropped */
@@ -200,7 +200,6 @@ const struct weft_transport_ops weft_transport_mpi = {
     .close = close_mpi,
     .caps = caps,
     .connect = mpi_connect,
-    .begin = weft_mpi_begin,
     .commit = weft_mpi_commit,
     .poll = {weft_mpi_poll_send, weft_mpi_poll_receive},
     .release = release,

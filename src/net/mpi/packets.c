@@ -6,27 +6,9 @@
 
 #include "base/say.h"
 
-enum {
-    WITH_MPI = 8, /* packets to a process: the others need buffers, too */
-    TAG = 1
-};
+enum { TAG = 1 };
 
 /* ---- that go --------------------------------------------------------------------------------- */
-
-unsigned char *weft_mpi_begin(struct weft_transport *t, int process, size_t *room)
-{
-    struct weft_mpi_peer *peer = &t->peers[process];
-
-    *room = WEFT_MPI_PACKET;
-    if (peer->open == NULL && t->out.free_count > 0 && peer->with_mpi < WITH_MPI)
-        peer->open = t->out.buffers[t->out.free[--t->out.free_count]];
-    return peer->open;
-}
-
-static void free_buffer(struct weft_transport *t, uint32_t buffer)
-{
-    t->out.free[t->out.free_count++] = (uint8_t)buffer;
-}
 
 /* One is enough to say: the job ends by it. */
 static void lose(struct weft_transport *t, int process, int error)
@@ -38,22 +20,18 @@ static void lose(struct weft_transport *t, int process, int error)
     t->ops->explain(error, t->out.text, sizeof(t->out.text));
 }
 
-weft_status weft_mpi_commit(struct weft_transport *t, int process, size_t bytes)
+weft_status weft_mpi_commit(struct weft_transport *t, int process, unsigned char *packet,
+                            size_t bytes)
 {
-    struct weft_mpi_peer *peer = &t->peers[process];
-    const uint32_t buffer = (uint32_t)((peer->open - t->out.buffers[0]) / WEFT_MPI_PACKET);
-    const int error =
-        t->ops->isend(&t->comm, peer->open, bytes, peer->rank, TAG, &t->out.requests[buffer]);
+    const uint32_t buffer = (uint32_t)((packet - t->out.buffers[0]) / WEFT_MPI_PACKET);
+    const int error = t->ops->isend(&t->comm, packet, bytes, t->peers[process].rank, TAG,
+                                    &t->out.requests[buffer]);
 
-    peer->open = NULL;
     t->out.process[buffer] = process;
-    if (error != 0) {
+    if (error != 0)
         lose(t, process, error);
-        free_buffer(t, buffer);
-    } else {
+    else
         weft_mpi_add(&t->out.sent, buffer);
-        peer->with_mpi++;
-    }
     return WEFT_OK;
 }
 
@@ -75,9 +53,7 @@ int weft_mpi_poll_send(struct weft_transport *t, struct weft_transport_event *ev
             weft_mpi_add(&t->out.sent, buffer);
         } else {
             events[count++] = (struct weft_transport_event){
-                .kind = WEFT_EVENT_SENT, .process = process, .count = 1};
-            free_buffer(t, buffer);
-            t->peers[process].with_mpi--;
+                .kind = WEFT_EVENT_SENT, .process = process, .count = 1, .value = buffer};
         }
     }
     if (t->out.error != 0 && !t->out.said)

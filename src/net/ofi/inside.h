@@ -54,12 +54,6 @@ static inline uint64_t weft_ofi_data_immediate(uint64_t data)
     return data >> WEFT_OFI_PROCESS_BITS;
 }
 
-/* What the others need to find a process: libfabric's address of its endpoint. */
-struct weft_ofi_address {
-    uint32_t packet;         /* the longest that it takes */
-    unsigned char name[160]; /* zeros behind it */
-};
-
 enum weft_ofi_kind { WEFT_OFI_SEND, WEFT_OFI_WRITE, WEFT_OFI_RECEIVE };
 
 /* What a completion belongs to: a packet in a buffer, or a write. */
@@ -68,9 +62,8 @@ struct weft_ofi_op {
     struct weft_ofi_op *next;
     enum weft_ofi_kind kind;
     int process;
-    uint64_t cookie;      /* of a write */
-    unsigned char *bytes; /* a packet's buffer */
-    size_t length;        /* of the packet */
+    uint64_t value;       /* a write's cookie; the number of a packet's buffer */
+    unsigned char *bytes; /* that buffer */
     void *descriptor;
     long error; /* why the connection broke; 0: it has not */
 };
@@ -81,12 +74,6 @@ struct weft_ofi_pool {
     unsigned char *memory; /* NULL: writes have none */
     struct fid_mr *mr;
     struct weft_ofi_op ops[];
-};
-
-struct weft_ofi_peer {
-    fi_addr_t address;
-    uint32_t packet;          /* it takes packets of so many bytes */
-    struct weft_ofi_op *open; /* the packet that is being built */
 };
 
 /* What the provider can do; choose.c asks. */
@@ -107,10 +94,11 @@ struct weft_transport {
     struct fid_av *av;
     struct fid_cq *cq[2]; /* by side */
     struct fid_ep *ep;
-    bool enabled;                    /* the endpoint */
-    uint32_t packet;                 /* the longest, here */
-    struct weft_ofi_address address; /* this process's, */
-    size_t name_bytes;               /* so many of its name */
+    bool enabled;            /* the endpoint */
+    uint32_t packet;         /* the longest, here */
+    unsigned char name[160]; /* libfabric's address of the endpoint; zeros behind it */
+    size_t name_bytes;
+    fi_addr_t *addresses; /* of the processes */
     struct weft_ofi_pool *pools;
     struct weft_bell bells[2]; /* by side: the receive side rings for the other */
     int fd[2];                 /* of the queues, to sleep on; -1: none */
@@ -120,9 +108,9 @@ struct weft_transport {
     bool stuck;           /* the provider had no room: drive it */
 
     /* Who has the send lock. */
-    struct weft_ofi_peer *peers;
-    struct weft_ofi_op *free[2]; /* by kind: of packets, of writes */
-    struct weft_ofi_op *done;    /* and those whose event is to be given */
+    struct weft_ofi_pool *packets; /* whose buffers the peer layer builds them in */
+    struct weft_ofi_op *writes;    /* that are free; */
+    struct weft_ofi_op *done;      /* and ops whose event is to be given */
 
     /* The receive task's own. */
     struct weft_ofi_op *released; /* buffers to be posted again */
@@ -151,7 +139,8 @@ bool weft_ofi_same_host_address(const struct sockaddr *a, const struct sockaddr 
 weft_status weft_ofi_reg(struct weft_transport *t, void *base, size_t bytes, uint64_t place[2],
                          void **mr);
 void weft_ofi_dereg(struct weft_transport *t, void *mr);
-/* More ops: pushed to *list. Lock held, or nobody else is there. Errors: MEMORY, NETWORK. */
+/* More ops, in t->pools; pushed to *list, if it is not NULL. Lock held, or nobody else is there.
+ * Errors: MEMORY, NETWORK. */
 weft_status weft_ofi_pool_open(struct weft_transport *t, enum weft_ofi_kind kind, size_t count,
                                struct weft_ofi_op **list);
 /* The registrations of all; the memory. */
@@ -160,8 +149,8 @@ void weft_ofi_pools_close(struct weft_transport *t);
 
 /* ---- move.c: packets, writes, events: as transport.h ---- */
 
-unsigned char *weft_ofi_begin(struct weft_transport *t, int process, size_t *room);
-weft_status weft_ofi_commit(struct weft_transport *t, int process, size_t bytes);
+weft_status weft_ofi_commit(struct weft_transport *t, int process, unsigned char *packet,
+                            size_t bytes);
 weft_status weft_ofi_write(struct weft_transport *t, const struct weft_transport_write *write);
 int weft_ofi_poll_send(struct weft_transport *t, struct weft_transport_event *events, int most);
 int weft_ofi_poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most);

@@ -100,9 +100,11 @@ weft_status weft_ofi_pool_open(struct weft_transport *t, enum weft_ofi_kind kind
     for (size_t i = 0; i < count && status == WEFT_OK; i++) {
         struct weft_ofi_op *op = &pool->ops[i];
         op->kind = kind;
+        op->value = i;
         op->bytes = pool->memory != NULL ? pool->memory + i * t->packet : NULL;
         op->descriptor = pool->mr != NULL ? fi_mr_desc(pool->mr) : NULL;
-        weft_ofi_push(list, op);
+        if (list != NULL)
+            weft_ofi_push(list, op);
     }
     return status;
 }

@@ -10,40 +10,30 @@
 
 /* ---- the send side: who has the send lock ---------------------------------------------------- */
 
-/* Its event is to be given; error: LOST instead. */
+/* Its event is to be given; error: and LOST. */
 static void end(struct weft_transport *t, struct weft_ofi_op *op, long error)
 {
     op->error = error;
     weft_ofi_push(&t->done, op);
 }
 
-unsigned char *weft_ofi_begin(struct weft_transport *t, int process, size_t *room)
+weft_status weft_ofi_commit(struct weft_transport *t, int process, unsigned char *packet,
+                            size_t bytes)
 {
-    struct weft_ofi_peer *peer = &t->peers[process];
-
-    *room = peer->packet < t->packet ? peer->packet : t->packet;
-    if (peer->open == NULL)
-        peer->open = weft_ofi_pop(&t->free[WEFT_OFI_SEND]);
-    return peer->open != NULL ? peer->open->bytes : NULL;
-}
-
-weft_status weft_ofi_commit(struct weft_transport *t, int process, size_t bytes)
-{
-    struct weft_ofi_peer *peer = &t->peers[process];
-    struct weft_ofi_op *op = peer->open;
+    struct weft_ofi_op *op = &t->packets->ops[(packet - t->packets->memory) / t->packet];
+    const fi_addr_t to = t->addresses[process];
     const bool at_once = bytes <= t->can.inject;
 
     op->process = process;
     weft_lock(&t->lock);
-    const ssize_t error = at_once ? fi_inject(t->ep, op->bytes, bytes, peer->address)
-                                  : fi_send(t->ep, op->bytes, bytes, op->descriptor, peer->address,
-                                            &op->for_provider);
+    const ssize_t error =
+        at_once ? fi_inject(t->ep, packet, bytes, to)
+                : fi_send(t->ep, packet, bytes, op->descriptor, to, &op->for_provider);
     t->outstanding += error == 0 && !at_once;
     t->stuck |= error == -FI_EAGAIN;
     weft_unlock(&t->lock);
     if (error == -FI_EAGAIN)
         return WEFT_NET_FULL;
-    peer->open = NULL;
     if (error != 0 || at_once)
         end(t, op, error);
     return WEFT_OK;
@@ -51,26 +41,26 @@ weft_status weft_ofi_commit(struct weft_transport *t, int process, size_t bytes)
 
 weft_status weft_ofi_write(struct weft_transport *t, const struct weft_transport_write *write)
 {
-    const struct weft_ofi_peer *peer = &t->peers[write->process];
     const uint64_t at = write->place[1] + write->offset;
     void *descriptor = write->mr != NULL ? fi_mr_desc(write->mr) : NULL;
 
     if (write->mr == NULL && t->can.local_mr)
         return WEFT_NET_STAGE;
-    struct weft_ofi_op *op = weft_ofi_pop(&t->free[WEFT_OFI_WRITE]);
+    struct weft_ofi_op *op = weft_ofi_pop(&t->writes);
     if (op == NULL)
         return WEFT_NET_FULL;
     op->process = write->process;
-    op->cookie = write->cookie;
+    op->value = write->cookie;
     weft_lock(&t->lock);
-    const ssize_t error = fi_writedata(t->ep, write->source, write->bytes, descriptor,
-                                       weft_ofi_data(t->open.process, write->immediate),
-                                       peer->address, at, write->place[0], &op->for_provider);
+    const ssize_t error =
+        fi_writedata(t->ep, write->source, write->bytes, descriptor,
+                     weft_ofi_data(t->open.process, write->immediate), t->addresses[write->process],
+                     at, write->place[0], &op->for_provider);
     t->outstanding += error == 0;
     t->stuck |= error == -FI_EAGAIN;
     weft_unlock(&t->lock);
     if (error == -FI_EAGAIN)
-        weft_ofi_push(&t->free[WEFT_OFI_WRITE], op);
+        weft_ofi_push(&t->writes, op);
     else if (error != 0)
         end(t, op, error);
     return error == -FI_EAGAIN ? WEFT_NET_FULL : WEFT_OK;
@@ -104,16 +94,18 @@ static int give_done(struct weft_transport *t, struct weft_transport_event *even
     struct weft_ofi_op *op;
     int count = 0;
 
-    for (; count < most && (op = weft_ofi_pop(&t->done)) != NULL; count++) {
-        weft_ofi_push(&t->free[op->kind], op);
-        events[count] = (struct weft_transport_event){
-            .kind = op->error != 0               ? WEFT_EVENT_LOST
-                    : op->kind == WEFT_OFI_WRITE ? WEFT_EVENT_READ
-                                                 : WEFT_EVENT_SENT,
-            .process = op->process,
-            .count = 1,
-            .value = op->cookie,
-            .text = op->error != 0 ? weft_ofi_error(op->error) : NULL};
+    while (count + 1 < most && (op = weft_ofi_pop(&t->done)) != NULL) {
+        const bool write = op->kind == WEFT_OFI_WRITE;
+        events[count++] =
+            (struct weft_transport_event){.kind = write ? WEFT_EVENT_READ : WEFT_EVENT_SENT,
+                                          .process = op->process,
+                                          .count = 1,
+                                          .value = op->value};
+        if (op->error != 0)
+            events[count++] = (struct weft_transport_event){
+                .kind = WEFT_EVENT_LOST, .process = op->process, .text = weft_ofi_error(op->error)};
+        if (write)
+            weft_ofi_push(&t->writes, op);
     }
     return count;
 }

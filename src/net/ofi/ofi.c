@@ -74,21 +74,21 @@ static weft_status open_endpoint(struct weft_transport *t)
 
 static weft_status take_address(struct weft_transport *t)
 {
-    t->name_bytes = sizeof(t->address.name);
-    t->address.packet = t->packet;
-    const int error = fi_getname(&t->ep->fid, t->address.name, &t->name_bytes);
-    return error == 0 && t->name_bytes <= sizeof(t->address.name)
+    t->name_bytes = sizeof(t->name);
+    const int error = fi_getname(&t->ep->fid, t->name, &t->name_bytes);
+    return error == 0 && t->name_bytes <= sizeof(t->name)
                ? WEFT_OK
                : weft_err(WEFT_ERR_NETWORK, "ofi: an address of %zu bytes, of %zu at most: %s",
-                          t->name_bytes, sizeof(t->address.name), weft_ofi_error(error));
+                          t->name_bytes, sizeof(t->name), weft_ofi_error(error));
 }
 
 /* The memory of packets, and the receives posted. */
 static weft_status open_ops(struct weft_transport *t)
 {
-    WEFT_TRY(weft_ofi_pool_open(t, WEFT_OFI_SEND, WEFT_OFI_SENDS, &t->free[WEFT_OFI_SEND]));
+    WEFT_TRY(weft_ofi_pool_open(t, WEFT_OFI_SEND, WEFT_OFI_SENDS, NULL));
+    t->packets = t->pools;
     if (t->can.data_bits != 0)
-        WEFT_TRY(weft_ofi_pool_open(t, WEFT_OFI_WRITE, WEFT_OFI_WRITES, &t->free[WEFT_OFI_WRITE]));
+        WEFT_TRY(weft_ofi_pool_open(t, WEFT_OFI_WRITE, WEFT_OFI_WRITES, &t->writes));
     return weft_ofi_post(t);
 }
 
@@ -140,7 +140,7 @@ void weft_ofi_close(struct weft_transport *t)
     if (t->info != NULL)
         t->fi->freeinfo(t->info);
     weft_ofi_pools_close(t);
-    free(t->peers);
+    free(t->addresses);
     free(t);
 }
 
@@ -164,14 +164,14 @@ static weft_status open_ofi(struct weft_transport **t, const struct weft_net_ope
         return weft_err(WEFT_ERR_CONFIG,
                         "network ofi: random mode has no libfabric, which has threads and sockets");
     struct weft_transport *n = calloc(1, sizeof(*n));
-    struct weft_ofi_peer *peers = calloc((size_t)open->processes, sizeof(*peers));
-    if (n == NULL || peers == NULL) {
-        free(peers);
+    fi_addr_t *addresses = calloc((size_t)open->processes, sizeof(*addresses));
+    if (n == NULL || addresses == NULL) {
+        free(addresses);
         free(n);
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %d processes", open->processes);
     }
     n->open = *open;
-    n->peers = peers;
+    n->addresses = addresses;
     weft_status status = weft_ofi_choose(n);
     if (status == WEFT_OK)
         n->packet = weft_net_is_later(open) && n->info->ep_attr->max_msg_size >= WEFT_OFI_LONG
@@ -210,12 +210,14 @@ static void weft_ofi_caps(struct weft_transport *t, struct weft_transport_caps *
     *caps = (struct weft_transport_caps){
         .net = {.closes_together = true,
                 .same_host_only = strcmp(t->info->fabric_attr->prov_name, "shm") == 0,
-                .address_bytes = sizeof(t->address)},
-        .address = &t->address,
+                .address_bytes = sizeof(t->name)},
+        .address = t->name,
         .chosen_by = "WEFT_OFI_PROVIDER, WEFT_OFI_DOMAIN, WEFT_OFI_WRITES, WEFT_INTERFACE",
         .bell = {&t->bells[WEFT_NET_SEND],
                  t->fd[WEFT_NET_RECEIVE] >= 0 ? &t->bells[WEFT_NET_RECEIVE] : NULL},
         .packet = t->packet,
+        .buffers = t->packets->memory,
+        .buffer_count = WEFT_OFI_SENDS,
         .depth = 2,
         .writes = t->can.data_bits != 0,
         .place_is_key = t->can.own_keys && !t->can.virtual_addresses,
@@ -224,7 +226,7 @@ static void weft_ofi_caps(struct weft_transport *t, struct weft_transport_caps *
         .write_most = t->info->ep_attr->max_msg_size,
         .immediate = t->can.data_bits - WEFT_OFI_PROCESS_BITS,
     };
-    snprintf(caps->alike, sizeof(caps->alike), "%.32s, %u bits beside a write, addresses %u:%zu",
+    snprintf(caps->alike, sizeof(caps->alike), "%.29s, %u bits beside a write, addresses %u:%zu",
              t->info->fabric_attr->prov_name, t->can.data_bits, t->info->addr_format,
              is_text(t) ? 0 : t->name_bytes);
     snprintf(caps->net.about, sizeof(caps->net.about), "libfabric provider %s on %s",
@@ -233,16 +235,12 @@ static void weft_ofi_caps(struct weft_transport *t, struct weft_transport_caps *
 
 static weft_status weft_ofi_connect(struct weft_transport *t, int process, const void *address)
 {
-    struct weft_ofi_address theirs;
+    _Alignas(8) unsigned char name[sizeof(t->name)];
 
-    memcpy(&theirs, address, sizeof(theirs));
-    if (theirs.packet < WEFT_OFI_PACKET ||
-        (is_text(t) && memchr(theirs.name, 0, sizeof(theirs.name)) == NULL))
-        return weft_err(WEFT_ERR_PROTOCOL,
-                        "ofi: process %d takes packets of %u bytes, or its address has no end",
-                        process, theirs.packet);
-    t->peers[process].packet = theirs.packet;
-    return fi_av_insert(t->av, theirs.name, 1, &t->peers[process].address, 0, NULL) == 1
+    memcpy(name, address, sizeof(name));
+    if (is_text(t) && memchr(name, 0, sizeof(name)) == NULL)
+        return weft_err(WEFT_ERR_PROTOCOL, "ofi: the address of process %d has no end", process);
+    return fi_av_insert(t->av, name, 1, &t->addresses[process], 0, NULL) == 1
                ? WEFT_OK
                : weft_err(WEFT_ERR_NETWORK, "ofi: %s does not take the address of process %d",
                           t->info->fabric_attr->prov_name, process);
@@ -256,7 +254,6 @@ const struct weft_transport_ops weft_transport_ofi = {
     .connect = weft_ofi_connect,
     .reg = weft_ofi_reg,
     .dereg = weft_ofi_dereg,
-    .begin = weft_ofi_begin,
     .commit = weft_ofi_commit,
     .write = weft_ofi_write,
     .poll = {weft_ofi_poll_send, weft_ofi_poll_receive},

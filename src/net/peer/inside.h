@@ -57,10 +57,20 @@ struct weft_peer_early {
     uint64_t handle; /* of a write: its notice */
 };
 
+/* What others need to find a process; behind it is the transport's own address. */
+struct weft_peer_address {
+    uint64_t token;              /* packet.h */
+    uint32_t packet;             /* the longest that it takes */
+    char alike[WEFT_PEER_ALIKE]; /* caps.alike */
+};
+static_assert(sizeof(struct weft_peer_address) == WEFT_PEER_ADDRESS, "no padding");
+
 struct weft_peer {
-    uint64_t token; /* its own */
+    uint64_t token;  /* its own */
+    uint32_t packet; /* the longest that both it and this process take */
 
     /* send */
+    uint32_t held; /* of caps.buffers */
     struct weft_peer_puts puts;
     size_t done;           /* bytes of the next put that are packed */
     struct {               /* a packet that is being built */
@@ -128,6 +138,8 @@ struct weft_net {
     } regions;
 
     struct weft_lock send;
+    uint32_t *idle; /* caps.buffers that nobody holds, */
+    uint32_t idle_count;
     int *busy; /* processes with puts that are not delivered */
     uint32_t busy_count;
     uint32_t on_way; /* of all processes */

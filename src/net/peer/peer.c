@@ -40,8 +40,30 @@ static void free_net(struct weft_net *net)
     }
     free(net->peers);
     free(net->busy);
+    free(net->idle);
     free(net->regions.list);
     free(net);
+}
+
+/* What the transport says of itself. */
+static weft_status take_caps(struct weft_net *net)
+{
+    struct weft_transport_caps *caps = &net->caps;
+
+    net->ops->caps(net->transport, caps);
+    const size_t bytes = WEFT_PEER_ADDRESS + caps->net.address_bytes;
+    if (bytes > WEFT_NET_ADDRESS_MAX)
+        return weft_err(WEFT_ERR_NETWORK, "%s: an address of %zu bytes, of %d at most",
+                        net->ops->name, bytes, WEFT_NET_ADDRESS_MAX);
+    net->idle = caps->buffers != NULL ? malloc(caps->buffer_count * sizeof(*net->idle)) : NULL;
+    if (caps->buffers != NULL && net->idle == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "%s: no memory for %u buffers", net->ops->name,
+                        caps->buffer_count);
+    while (caps->buffers != NULL && net->idle_count < caps->buffer_count) {
+        net->idle[net->idle_count] = net->idle_count;
+        net->idle_count++;
+    }
+    return WEFT_OK;
 }
 
 weft_status weft_net_open(struct weft_net **net, const struct weft_transport_ops *ops,
@@ -61,15 +83,12 @@ weft_status weft_net_open(struct weft_net **net, const struct weft_transport_ops
         free_net(n);
         return status;
     }
-    ops->caps(n->transport, &n->caps);
-    *net = n;
-    const size_t bytes = WEFT_PEER_ADDRESS + n->caps.net.address_bytes;
-    if (bytes <= WEFT_NET_ADDRESS_MAX)
-        return WEFT_OK;
-    weft_net_close(n);
-    *net = NULL;
-    return weft_err(WEFT_ERR_NETWORK, "%s: an address of %zu bytes, of %d at most", ops->name,
-                    bytes, WEFT_NET_ADDRESS_MAX);
+    status = take_caps(n);
+    if (status == WEFT_OK)
+        *net = n;
+    else
+        weft_net_close(n);
+    return status;
 }
 
 void weft_net_close(struct weft_net *net)
@@ -108,26 +127,34 @@ void weft_net_caps(const struct weft_net *net, struct weft_net_caps *caps)
 
 void weft_net_address(const struct weft_net *net, void *address)
 {
-    unsigned char *at = address;
+    struct weft_peer_address mine = {.token = net->token, .packet = (uint32_t)net->caps.packet};
 
-    memcpy(at, &net->token, sizeof(net->token));
-    memcpy(at + sizeof(net->token), net->caps.alike, WEFT_PEER_ALIKE);
-    memcpy(at + WEFT_PEER_ADDRESS, net->caps.address, net->caps.net.address_bytes);
+    memcpy(mine.alike, net->caps.alike, sizeof(mine.alike));
+    memcpy(address, &mine, WEFT_PEER_ADDRESS);
+    memcpy((unsigned char *)address + WEFT_PEER_ADDRESS, net->caps.address,
+           net->caps.net.address_bytes);
 }
 
 weft_status weft_net_connect(struct weft_net *net, int process, const void *address)
 {
-    const unsigned char *at = address;
-    char alike[WEFT_PEER_ALIKE];
+    struct weft_peer *peer = &net->peers[process];
+    struct weft_peer_address theirs;
 
-    memcpy(&net->peers[process].token, at, sizeof(net->token));
-    memcpy(alike, at + sizeof(net->token), WEFT_PEER_ALIKE);
-    if (memcmp(alike, net->caps.alike, WEFT_PEER_ALIKE) != 0)
+    memcpy(&theirs, address, WEFT_PEER_ADDRESS);
+    if (memcmp(theirs.alike, net->caps.alike, WEFT_PEER_ALIKE) != 0)
         return weft_err(WEFT_ERR_CONFIG,
                         "%s must be alike everywhere: process %d has %.*s, this one %s (%s)",
-                        net->ops->name, process, WEFT_PEER_ALIKE - 1, alike, net->caps.alike,
+                        net->ops->name, process, WEFT_PEER_ALIKE - 1, theirs.alike, net->caps.alike,
                         net->caps.chosen_by != NULL ? net->caps.chosen_by : "another build");
-    return net->ops->connect(net->transport, process, at + WEFT_PEER_ADDRESS);
+    if (theirs.packet < WEFT_PACKET_LEAST)
+        return weft_err(WEFT_ERR_PROTOCOL,
+                        "%s: process %d takes packets of %u bytes, and %d are "
+                        "the least",
+                        net->ops->name, process, theirs.packet, WEFT_PACKET_LEAST);
+    peer->token = theirs.token;
+    peer->packet = theirs.packet < net->caps.packet ? theirs.packet : (uint32_t)net->caps.packet;
+    return net->ops->connect(net->transport, process,
+                             (const unsigned char *)address + WEFT_PEER_ADDRESS);
 }
 
 /* ---- regions ------------------------------------------------------------------------------- */

@@ -56,11 +56,24 @@ static void report_delivered(struct weft_net *net, struct weft_peer *peer, bool 
 
 /* ---- packets --------------------------------------------------------------------------------- */
 
+/* One process holds no more buffers than it leaves to the others: who takes nothing, or slowly,
+ * does not keep them all. */
+static unsigned char *take_buffer(struct weft_net *net, struct weft_peer *peer)
+{
+    peer->open.room = peer->packet;
+    if (peer->held >= net->idle_count)
+        return NULL;
+    peer->held++;
+    return net->caps.buffers + net->idle[--net->idle_count] * net->caps.packet;
+}
+
 static bool begin(struct weft_net *net, int process)
 {
     struct weft_peer *peer = &net->peers[process];
 
-    peer->open.at = net->ops->begin(net->transport, process, &peer->open.room);
+    peer->open.at = net->caps.buffers != NULL
+                        ? take_buffer(net, peer)
+                        : net->ops->begin(net->transport, process, &peer->open.room);
     peer->open.room &= ~(size_t)7;
     peer->open.used = WEFT_PACKET_HEAD;
     peer->open.entries = 0;
@@ -108,7 +121,8 @@ static weft_status commit(struct weft_net *net, int process)
 
     if (!peer->open.sealed)
         seal(net, peer);
-    const weft_status status = net->ops->commit(net->transport, process, peer->open.used);
+    const weft_status status =
+        net->ops->commit(net->transport, process, peer->open.at, peer->open.used);
     if (status == WEFT_NET_FULL) {
         make_busy(net, process);
         return WEFT_OK;
@@ -302,33 +316,55 @@ static void read_source(struct weft_net *net, uint64_t cookie)
     net->open.events.sent(net->open.events.context, put->put.cookie);
 }
 
-static void take_event(struct weft_net *net, const struct weft_transport_event *event)
+static weft_status refused(struct weft_net *net, const struct weft_transport_event *event)
+{
+    const struct weft_peer_puts *puts = &net->peers[event->process].puts;
+    const struct weft_net_put *put = &put_at(puts, (uint32_t)event->value)->put;
+
+    return weft_err(WEFT_ERR_PROTOCOL,
+                    "%s: the device of process %d refused %zu bytes at offset %llu of key 0x%llx, "
+                    "which is no region of that process",
+                    net->ops->name, event->process, put->bytes, (unsigned long long)put->offset,
+                    (unsigned long long)put->key);
+}
+
+static void sent(struct weft_net *net, const struct weft_transport_event *event)
 {
     struct weft_peer *peer = &net->peers[event->process];
 
-    if (event->kind == WEFT_EVENT_LOST)
-        weft_peer_lose(net, event->process, event->text);
-    if (event->kind == WEFT_EVENT_READ)
-        read_source(net, event->value);
-    if (event->kind != WEFT_EVENT_SENT)
-        return;
     peer->on_way -= event->count;
     net->on_way -= event->count;
     if (net->caps.acknowledges)
         peer->acked += event->count;
+    if (net->caps.buffers != NULL) {
+        peer->held--;
+        net->idle[net->idle_count++] = (uint32_t)event->value;
+    }
+}
+
+static weft_status take_event(struct weft_net *net, const struct weft_transport_event *event)
+{
+    if (event->kind == WEFT_EVENT_SENT)
+        sent(net, event);
+    if (event->kind == WEFT_EVENT_READ)
+        read_source(net, event->value);
+    if (event->kind == WEFT_EVENT_LOST)
+        weft_peer_lose(net, event->process, event->text);
+    return event->kind == WEFT_EVENT_REFUSED ? refused(net, event) : WEFT_OK;
 }
 
 static weft_status take_events(struct weft_net *net, bool *did)
 {
     struct weft_transport_event events[WEFT_PEER_EVENTS];
+    weft_status status = WEFT_OK;
 
     if (net->on_way == 0)
         return WEFT_OK;
     const int count = net->ops->poll[WEFT_NET_SEND](net->transport, events, WEFT_PEER_EVENTS);
-    for (int i = 0; i < count; i++)
-        take_event(net, &events[i]);
+    for (int i = 0; i < count && status == WEFT_OK; i++)
+        status = take_event(net, &events[i]);
     *did |= count > 0;
-    return count < 0 ? (weft_status)-count : WEFT_OK;
+    return count < 0 ? (weft_status)-count : status;
 }
 
 weft_status weft_peer_drive(struct weft_net *net, bool *did)

@@ -258,11 +258,13 @@ static unsigned char *begin(struct weft_transport *t, int process, size_t *room)
                : NULL;
 }
 
-static weft_status commit(struct weft_transport *t, int process, size_t bytes)
+static weft_status commit(struct weft_transport *t, int process, unsigned char *packet,
+                          size_t bytes)
 {
     struct peer *peer = &t->peers[process];
     const uint32_t length = (uint32_t)bytes;
 
+    (void)packet;
     weft_write_shared(&peer->out.ring->bytes[peer->out.head % WEFT_SHM_CELLS], &length,
                       sizeof(length));
     weft_store_release_u32(&peer->out.ring->published, ++peer->out.head, ORDER_ring_publish);

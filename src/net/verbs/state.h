@@ -18,28 +18,16 @@
 enum {
     WEFT_VERBS_POLL = 32, /* completions taken at once */
     WEFT_VERBS_TEXT = 160,
-    WEFT_VERBS_OPS = 256,      /* operations under way; each may have a completion */
+    WEFT_VERBS_PACKETS = 256,  /* under way, of all processes; each has a completion, */
+    WEFT_VERBS_WRITES = 256,   /* and writes; */
     WEFT_VERBS_DATAGRAMS = 32, /* and datagrams */
     WEFT_VERBS_LONGEST = 8192  /* bytes of a packet, and of a receive */
-};
-
-/* What a device was given, or will be, until it is complete. */
-struct weft_verbs_op {
-    struct weft_verbs_op *next;
-    struct weft_verbs_queue *queue; /* NULL: it is not under way */
-    enum { WEFT_VERBS_PACKET, WEFT_VERBS_WRITTEN } kind;
-    int process;
-    unsigned char *slot;           /* its own, for a packet */
-    uint64_t cookie;               /* of a write; */
-    uint64_t place, offset, bytes; /* what is said if it fails */
 };
 
 /* A send queue: RC: of the connection to a process; DC: one of the pool's initiators. Send. */
 struct weft_verbs_queue {
     struct ibv_qp *qp;
-    struct weft_verbs_op *first, *last; /* under way, oldest first */
-    uint32_t under_way;                 /* so many */
-    uint32_t unsignalled;               /* since the last that asked for a completion */
+    uint32_t under_way; /* requests */
 };
 
 struct weft_verbs_peer {
@@ -49,9 +37,8 @@ struct weft_verbs_peer {
 
     /* send */
     struct weft_verbs_queue own;    /* RC; its pair: receive, until it is ready */
-    struct weft_verbs_queue *queue; /* DC: of what is under way, or was last; NULL: of nothing */
-    struct weft_verbs_op *open;     /* the packet that is being built; NULL: none */
-    uint32_t under_way;             /* operations */
+    struct weft_verbs_queue *queue; /* RC: that; DC: of what is under way, or was last, or NULL */
+    uint32_t under_way;             /* packets and writes */
 
     /* receive */
     struct ibv_ah *way;  /* of datagrams; DC: of requests */
@@ -81,15 +68,14 @@ struct weft_transport {
     struct weft_verbs_counts counts;
 
     /* Registered: buffers of WEFT_VERBS_LONGEST bytes for receives, then one for datagrams, then
-     * the slots of operations. */
+     * those in which packets are built. */
     unsigned char *memory;
     struct ibv_mr *mr;
 
     /* send */
     struct ibv_cq *send_cq;
-    uint32_t sends; /* requests that a queue holds */
-    struct weft_verbs_op ops[WEFT_VERBS_OPS], *idle;
-    uint32_t idle_count;
+    uint32_t sends;  /* requests that a queue holds */
+    uint32_t writes; /* under way */
     char send_text[WEFT_VERBS_TEXT];
 
     /* receive */
@@ -117,13 +103,6 @@ struct weft_transport {
 static inline unsigned char *weft_verbs_buffer(const struct weft_transport *t, uint64_t i)
 {
     return t->memory + i * WEFT_VERBS_LONGEST;
-}
-
-static inline void weft_verbs_idle(struct weft_transport *t, struct weft_verbs_op *op)
-{
-    op->next = t->idle;
-    t->idle = op;
-    t->idle_count++;
 }
 
 static inline int weft_verbs_at_most(int wanted, int most)
@@ -179,8 +158,8 @@ weft_status weft_verbs_connect_progress(struct weft_transport *t);
 /* ---- send.c. Send ---- */
 
 /* transport.h */
-unsigned char *weft_verbs_begin(struct weft_transport *t, int process, size_t *room);
-weft_status weft_verbs_commit(struct weft_transport *t, int process, size_t bytes);
+weft_status weft_verbs_commit(struct weft_transport *t, int process, unsigned char *packet,
+                              size_t bytes);
 weft_status weft_verbs_write(struct weft_transport *t, const struct weft_transport_write *write);
 int weft_verbs_poll_send(struct weft_transport *t, struct weft_transport_event *events, int most);
 

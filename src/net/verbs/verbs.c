@@ -49,13 +49,13 @@ static void plan_sizes(struct weft_transport *t)
 
     t->receives = (uint32_t)weft_verbs_at_most((int)config->verbs_receives,
                                                weft_verbs_at_most(attr->max_srq_wr, cqes));
-    t->sends = (uint32_t)weft_verbs_at_most((int)config->verbs_sends, WEFT_VERBS_OPS);
+    t->sends = (uint32_t)config->verbs_sends;
 }
 
 /* The memory of packets. */
 static weft_status open_memory(struct weft_transport *t)
 {
-    const size_t buffers = t->receives + 1, bytes = (buffers + WEFT_VERBS_OPS) * WEFT_VERBS_LONGEST;
+    const size_t bytes = (t->receives + 1 + WEFT_VERBS_PACKETS) * WEFT_VERBS_LONGEST;
 
     t->memory = aligned_alloc((size_t)sysconf(_SC_PAGESIZE), bytes);
     if (t->memory != NULL)
@@ -65,10 +65,6 @@ static weft_status open_memory(struct weft_transport *t)
                         "verbs: no %zu bytes of memory for buffers: %s (RLIMIT_MEMLOCK is %llu)",
                         bytes, strerror(errno), (unsigned long long)weft_verbs_locked_limit());
     weft_net_pin(&t->open, "verbs", t->memory, bytes);
-    for (size_t i = 0; i < WEFT_VERBS_OPS; i++) {
-        t->ops[i].slot = weft_verbs_buffer(t, buffers + i);
-        weft_verbs_idle(t, &t->ops[i]);
-    }
     return WEFT_OK;
 }
 
@@ -78,7 +74,7 @@ static weft_status open_queues(struct weft_transport *t)
     if (t->pd == NULL)
         return weft_err(WEFT_ERR_NETWORK, "verbs: %s gives no protection domain: %s",
                         t->device.name, strerror(errno));
-    t->send_cq = make_cq(t, WEFT_VERBS_OPS, "requests");
+    t->send_cq = make_cq(t, WEFT_VERBS_PACKETS + WEFT_VERBS_WRITES, "requests");
     t->receive_cq = make_cq(t, t->receives + WEFT_VERBS_DATAGRAMS, "receives");
     if (t->send_cq == NULL || t->receive_cq == NULL)
         return WEFT_ERR_NETWORK;
@@ -186,6 +182,8 @@ static void verbs_caps(struct weft_transport *t, struct weft_transport_caps *cap
         .address = &t->address,
         .chosen_by = "WEFT_VERBS_TRANSPORT, WEFT_VERBS_DEVICE",
         .packet = WEFT_VERBS_LONGEST,
+        .buffers = weft_verbs_buffer(t, t->receives + 1),
+        .buffer_count = WEFT_VERBS_PACKETS,
         .depth = DEPTH,
         .ordered = true,
         .writes = true,
@@ -201,6 +199,7 @@ static void verbs_caps(struct weft_transport *t, struct weft_transport_caps *cap
 /* Only remembers the address: connections are made when they are needed. */
 static weft_status verbs_connect(struct weft_transport *t, int process, const void *address)
 {
+    t->peers[process].queue = t->dc != NULL ? NULL : &t->peers[process].own;
     const char *wrong = weft_verbs_parse_address(address, t->dc != NULL, t->device.ethernet,
                                                  &t->peers[process].address);
 
@@ -218,7 +217,6 @@ const struct weft_transport_ops weft_transport_verbs = {
     .connect = verbs_connect,
     .reg = weft_verbs_reg,
     .dereg = weft_verbs_dereg,
-    .begin = weft_verbs_begin,
     .commit = weft_verbs_commit,
     .write = weft_verbs_write,
     .poll = {weft_verbs_poll_send, weft_verbs_poll_receive},

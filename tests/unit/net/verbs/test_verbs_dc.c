@@ -9,7 +9,7 @@
 #include "net/verbs/dc/dc.h"
 #include "net/verbs/dc/pool.h"
 
-enum { MOST = 64, SLOT = 256 };
+enum { MOST = 64 };
 
 /* ---- the pool alone ------------------------------------------------------------------------ */
 
@@ -36,6 +36,8 @@ static struct ibv_context context;
 static struct ibv_cq cq = {.context = &context};
 static struct ibv_mr mr;
 static uint32_t sent, read_out, lost, most_polled;
+static uint32_t idle[WEFT_VERBS_PACKETS]; /* buffers */
+static int idle_count;
 static enum ibv_wc_status ends;
 
 /* Completes what was posted, oldest first, at most most_polled requests; says so where asked. */
@@ -65,12 +67,10 @@ static void open_process(int processes)
     context.ops.poll_cq = poll_cq;
     t.open = (struct weft_net_open){.config = &config, .processes = processes};
     t.peers = calloc((size_t)processes, sizeof(*t.peers));
-    t.memory = calloc(WEFT_VERBS_OPS, SLOT);
+    t.memory = calloc(1 + WEFT_VERBS_PACKETS, WEFT_VERBS_LONGEST);
     assert_true(t.peers != NULL && t.memory != NULL);
-    for (int i = 0; i < WEFT_VERBS_OPS; i++) {
-        t.ops[i].slot = t.memory + i * SLOT;
-        weft_verbs_idle(&t, &t.ops[i]);
-    }
+    for (idle_count = 0; idle_count < WEFT_VERBS_PACKETS; idle_count++)
+        idle[idle_count] = (uint32_t)idle_count;
     t.mr = &mr;
     t.send_cq = t.receive_cq = &cq;
     t.srq = (struct ibv_srq *)&cq; /* only handed on */
@@ -98,15 +98,13 @@ static void close_process(void)
 
 static bool send_packet(int process, size_t bytes)
 {
-    size_t room;
-    unsigned char *at = weft_verbs_begin(&t, process, &room);
-
-    if (at == NULL)
+    if (idle_count == 0)
         return false;
-    assert_true(room == WEFT_VERBS_LONGEST && weft_verbs_begin(&t, process, &room) == at);
+    unsigned char *at = weft_verbs_buffer(&t, 1 + idle[idle_count - 1]);
     memset(at, process, bytes);
-    const weft_status status = weft_verbs_commit(&t, process, bytes);
+    const weft_status status = weft_verbs_commit(&t, process, at, bytes);
     assert_true(status == WEFT_OK || status == WEFT_NET_FULL); /* then it stays as it is */
+    idle_count -= status == WEFT_OK;
     return status == WEFT_OK;
 }
 
@@ -120,7 +118,7 @@ static weft_status write_to(int process)
                                                .bytes = 5000,
                                                .mr = &region,
                                                .immediate = 0x10000005,
-                                               .cookie = 99};
+                                               .cookie = (uint64_t)process << 32 | 99};
     return weft_verbs_write(&t, &write);
 }
 
@@ -132,8 +130,12 @@ static int progress(void)
     while (count > 0) {
         count = weft_verbs_poll_send(&t, events, 3);
         for (int i = 0; i < count; i++) {
-            sent += events[i].kind == WEFT_EVENT_SENT ? events[i].count : 0;
-            read_out += events[i].kind == WEFT_EVENT_READ && events[i].value == 99;
+            if (events[i].kind == WEFT_EVENT_SENT) {
+                idle[idle_count++] = (uint32_t)events[i].value;
+                sent++;
+            }
+            read_out += events[i].kind == WEFT_EVENT_READ &&
+                        events[i].value == ((uint64_t)events[i].process << 32 | 99);
             lost += events[i].kind == WEFT_EVENT_LOST;
         }
         all_events += count;
@@ -154,10 +156,10 @@ static void requests(void **state)
     assert_true(posted[0].inlined && posted[0].bytes == 64);
     assert_true(!posted[1].inlined && posted[1].bytes == 72);
     assert_true(posted[1].qp == posted[0].qp);
-    assert_int_equal(t.idle_count, WEFT_VERBS_OPS - 2);
+    assert_int_equal(t.peers[2].under_way, 2);
     progress();
     assert_int_equal(sent, 2);
-    assert_int_equal(t.idle_count, WEFT_VERBS_OPS);
+    assert_int_equal(t.peers[2].under_way, 0);
 
     assert_int_equal(write_to(1), WEFT_OK);
     assert_int_equal(posted_count, 3);
@@ -206,11 +208,8 @@ static void order(void **state)
     for (int i = 0; i < SENDS; i++) {
         random = random * 6364136223846793005u + 1442695040888963407u;
         const int to = (int)(random >> 40) % (i % 400 < 200 ? 3 : PROCESSES - 1) + 1;
-        size_t room;
         if (random >> 62 == 0)
             writes += write_to(to) == WEFT_OK;
-        else if (random >> 62 == 1)
-            (void)weft_verbs_begin(&t, to, &room); /* open for a while */
         else
             packets += send_packet(to, random >> 60 == 15 ? 64 : 200);
         for (; checked < posted_count; checked++) {

@@ -1,0 +1,201 @@
+/*
+ * The buffers of a transport, which the peer layer shares out: a process that takes nothing leaves
+ * half of them to the others, what is sent gives its buffer back, and no packet is longer than its
+ * receiver takes.
+ */
+#include "net/peer/inside.h"
+#include "net/peer/packet.h"
+#include "support/notices.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { PROCESSES = 4, BUFFERS = 8, ROOM = 2048, SHORT = 512, EACH = 100 };
+
+struct weft_transport {
+    unsigned char buffers[BUFFERS][ROOM];
+    int holder[BUFFERS]; /* the process to which it is sent; -1: none */
+    size_t longest[PROCESSES];
+    int packets[PROCESSES];
+    int takes; /* the process whose packets are sent; -1: none */
+};
+static struct weft_transport transport;
+
+static weft_status open_it(struct weft_transport **t, const struct weft_net_open *open)
+{
+    (void)open;
+    memset(&transport, 0, sizeof(transport));
+    memset(transport.holder, 0xff, sizeof(transport.holder));
+    transport.takes = -1;
+    *t = &transport;
+    return WEFT_OK;
+}
+
+static void close_it(struct weft_transport *t)
+{
+    (void)t;
+}
+
+static void caps(struct weft_transport *t, struct weft_transport_caps *caps)
+{
+    *caps = (struct weft_transport_caps){.net.address_bytes = 1,
+                                         .address = t,
+                                         .packet = ROOM,
+                                         .buffers = t->buffers[0],
+                                         .buffer_count = BUFFERS,
+                                         .depth = 100,
+                                         .ordered = true};
+}
+
+static weft_status connect_it(struct weft_transport *t, int process, const void *address)
+{
+    (void)t, (void)process, (void)address;
+    return WEFT_OK;
+}
+
+static weft_status commit(struct weft_transport *t, int process, unsigned char *packet,
+                          size_t bytes)
+{
+    const size_t buffer = (size_t)(packet - t->buffers[0]) / ROOM;
+
+    assert_true(buffer < BUFFERS && packet == t->buffers[buffer]);
+    assert_int_equal(t->holder[buffer], -1); /* nobody else builds there */
+    t->holder[buffer] = process;
+    t->packets[process]++;
+    t->longest[process] = bytes > t->longest[process] ? bytes : t->longest[process];
+    return WEFT_OK;
+}
+
+static int poll_send(struct weft_transport *t, struct weft_transport_event *events, int most)
+{
+    int count = 0;
+
+    for (uint32_t i = 0; i < BUFFERS && count < most; i++)
+        if (t->holder[i] >= 0 && t->holder[i] == t->takes) {
+            t->holder[i] = -1;
+            events[count++] = (struct weft_transport_event){
+                .kind = WEFT_EVENT_SENT, .process = t->takes, .count = 1, .value = i};
+        }
+    return count;
+}
+
+static int poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most)
+{
+    (void)t, (void)events, (void)most;
+    return 0;
+}
+
+static const struct weft_transport_ops ops = {.name = "buffers",
+                                              .open = open_it,
+                                              .close = close_it,
+                                              .caps = caps,
+                                              .connect = connect_it,
+                                              .commit = commit,
+                                              .poll = {poll_send, poll_receive}};
+
+static void done(void *context, void *cookie)
+{
+    (void)context, (void)cookie;
+}
+
+static struct weft_config config;
+static struct weft_net *net;
+
+static void announce(int process, uint32_t packet, weft_status expected)
+{
+    _Alignas(8) unsigned char address[WEFT_NET_ADDRESS_MAX];
+    struct weft_peer_address theirs;
+
+    weft_net_address(net, address);
+    memcpy(&theirs, address, sizeof(theirs));
+    theirs.packet = packet;
+    memcpy(address, &theirs, sizeof(theirs));
+    assert_int_equal(weft_net_connect(net, process, address), expected);
+}
+
+static void open_net(void)
+{
+    static struct weft_notice_kinds kinds;
+    const struct weft_net_open open = {.config = &config,
+                                       .processes = PROCESSES,
+                                       .events = {.sent = done, .delivered = done},
+                                       .kinds = &kinds};
+
+    assert_int_equal(weft_config_load(&config, NULL, NULL), WEFT_OK);
+    assert_int_equal(weft_net_open(&net, &ops, &open), WEFT_OK);
+    for (int p = 0; p < PROCESSES; p++)
+        announce(p, ROOM, WEFT_OK);
+}
+
+/* As many puts as it takes. */
+static int put_all(int process, size_t bytes)
+{
+    static const unsigned char source[ROOM];
+    const struct weft_net_put put = {
+        .process = process, .key = 1, .source = source, .bytes = bytes};
+    int taken = 0;
+    bool did;
+
+    while (taken < EACH && weft_net_put(net, &put) == WEFT_OK) {
+        taken++;
+        assert_int_equal(weft_net_progress(net, WEFT_NET_SEND, &did), WEFT_OK);
+    }
+    return taken;
+}
+
+static int held_by(int process)
+{
+    int count = 0;
+
+    for (int i = 0; i < BUFFERS; i++)
+        count += transport.holder[i] == process;
+    return count;
+}
+
+static void shares(void **state)
+{
+    bool did;
+
+    (void)state;
+    open_net();
+    assert_true(put_all(1, ROOM) < EACH); /* nothing of it is sent */
+    assert_int_equal(held_by(1), BUFFERS / 2);
+    put_all(2, ROOM);
+    put_all(3, ROOM);
+    assert_true(held_by(1) == BUFFERS / 2 && held_by(2) == BUFFERS / 4 && held_by(3) == 1);
+    transport.takes = 2;
+    assert_int_equal(weft_net_progress(net, WEFT_NET_SEND, &did), WEFT_OK);
+    const int before = transport.packets[2];
+    put_all(2, 8);
+    assert_true(transport.packets[2] > before); /* the buffers that are free again are used */
+    assert_int_equal(held_by(1), BUFFERS / 2);
+    weft_net_close(net);
+}
+
+static void lengths(void **state)
+{
+    (void)state;
+    open_net();
+    announce(2, SHORT, WEFT_OK);
+    announce(3, 2 * ROOM, WEFT_OK);
+    for (int p = 1; p < PROCESSES; p++)
+        put_all(p, ROOM);
+    assert_true(transport.longest[1] > SHORT && transport.longest[1] <= ROOM);
+    assert_true(transport.longest[2] > SHORT / 2 && transport.longest[2] <= SHORT);
+    assert_true(transport.longest[3] > SHORT && transport.longest[3] <= ROOM);
+    announce(2, WEFT_PACKET_LEAST, WEFT_OK);
+    announce(2, WEFT_PACKET_LEAST - 1, WEFT_ERR_PROTOCOL);
+    announce(2, 0, WEFT_ERR_PROTOCOL);
+    weft_net_close(net);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shares), cmocka_unit_test(lengths)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
