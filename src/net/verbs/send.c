@@ -45,8 +45,6 @@ static weft_status post(struct weft_transport *t, int process, struct ibv_send_w
 
     if (!is_ready(t, process))
         return WEFT_NET_FULL;
-    if (t->dc != NULL)
-        peer->queue = t->dc_ops->choose(t, process);
     if (peer->queue->under_way == t->sends)
         return WEFT_NET_FULL;
     wr->send_flags |= IBV_SEND_SIGNALED;

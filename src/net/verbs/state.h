@@ -37,7 +37,7 @@ struct weft_verbs_peer {
 
     /* send */
     struct weft_verbs_queue own;    /* RC; its pair: receive, until it is ready */
-    struct weft_verbs_queue *queue; /* RC: that; DC: of what is under way, or was last, or NULL */
+    struct weft_verbs_queue *queue; /* RC: that; DC: an initiator's */
     uint32_t under_way;             /* packets and writes */
 
     /* receive */

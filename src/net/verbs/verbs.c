@@ -93,6 +93,8 @@ static weft_status open_connections(struct weft_transport *t)
                         missing);
     if (transport == WEFT_VERBS_TRANSPORT_DC)
         return weft_verbs_dc_open(t);
+    for (int p = 0; p < t->open.processes; p++)
+        t->peers[p].queue = &t->peers[p].own;
     while (t->by_qpn_mask < 2 * (uint32_t)t->open.processes) /* half of it stays empty */
         t->by_qpn_mask = 2 * t->by_qpn_mask + 1;
     t->by_qpn = calloc(t->by_qpn_mask + 1, sizeof(*t->by_qpn));
@@ -199,7 +201,6 @@ static void verbs_caps(struct weft_transport *t, struct weft_transport_caps *cap
 /* Only remembers the address: connections are made when they are needed. */
 static weft_status verbs_connect(struct weft_transport *t, int process, const void *address)
 {
-    t->peers[process].queue = t->dc != NULL ? NULL : &t->peers[process].own;
     const char *wrong = weft_verbs_parse_address(address, t->dc != NULL, t->device.ethernet,
                                                  &t->peers[process].address);
 

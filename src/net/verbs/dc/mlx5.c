@@ -1,13 +1,7 @@
-/*
- * net/verbs/dc/mlx5.c - see dc.h. All of it has the send lock, but for opening and closing.
- *
- * Requests go to a target from one initiator at a time, so their order is kept: a destination
- * changes its initiator only when nothing is under way to it.
- */
+/* net/verbs/dc/mlx5.c - see dc.h. `post` has the send lock; the rest is opening and closing. */
 #include "net/verbs/dc/dc.h"
 
 #include "base/say.h"
-#include "net/verbs/dc/pool.h"
 
 #include <errno.h>
 #include <infiniband/mlx5dv.h>
@@ -15,8 +9,7 @@
 #include <string.h>
 
 struct weft_verbs_dc {
-    struct weft_verbs_pool pool;
-    struct weft_verbs_queue queues[WEFT_VERBS_INITIATORS];
+    struct weft_verbs_queue initiators[WEFT_VERBS_INITIATORS];
     struct ibv_qp *target;
 };
 
@@ -117,16 +110,6 @@ static struct ibv_qp *make_target(struct weft_transport *t)
     return make_ready(t, &attr, &mlx5, steps, 2);
 }
 
-static struct weft_verbs_queue *choose(struct weft_transport *t, int process)
-{
-    struct weft_verbs_peer *peer = &t->peers[process];
-    const int current = peer->queue == NULL ? -1 : (int)(peer->queue - t->dc->queues);
-
-    peer->queue =
-        &t->dc->queues[weft_verbs_pool_choose(&t->dc->pool, process, current, peer->under_way > 0)];
-    return peer->queue;
-}
-
 /* A DC initiator takes requests only through these functions, each with its destination. */
 static int post(struct ibv_qp *initiator, const struct weft_verbs_peer *to,
                 const struct ibv_send_wr *wr)
@@ -152,13 +135,13 @@ static int post(struct ibv_qp *initiator, const struct weft_verbs_peer *to,
 static void close_dc(struct weft_transport *t)
 {
     for (uint32_t i = 0; i < WEFT_VERBS_INITIATORS; i++)
-        WEFT_VERBS_CLOSE(ibv_destroy_qp, t->dc->queues[i].qp);
+        WEFT_VERBS_CLOSE(ibv_destroy_qp, t->dc->initiators[i].qp);
     WEFT_VERBS_CLOSE(ibv_destroy_qp, t->dc->target);
     free(t->dc);
     t->dc = NULL;
 }
 
-static const struct weft_verbs_dc_ops ops = {.close = close_dc, .choose = choose, .post = post};
+static const struct weft_verbs_dc_ops ops = {.close = close_dc, .post = post};
 
 weft_status weft_verbs_dc_open(struct weft_transport *t)
 {
@@ -168,10 +151,11 @@ weft_status weft_verbs_dc_open(struct weft_transport *t)
         return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for initiators");
     t->dc = dc; /* close_dc frees it from here on */
     t->dc_ops = &ops;
-    weft_verbs_pool_init(&dc->pool);
     for (uint32_t i = 0; i < WEFT_VERBS_INITIATORS; i++)
-        if ((dc->queues[i].qp = make_initiator(t)) == NULL)
+        if ((dc->initiators[i].qp = make_initiator(t)) == NULL)
             return no_pair(t, "initiator");
+    for (int p = 0; p < t->open.processes; p++)
+        t->peers[p].queue = &dc->initiators[p % WEFT_VERBS_INITIATORS];
     dc->target = make_target(t);
     if (dc->target == NULL)
         return no_pair(t, "target");

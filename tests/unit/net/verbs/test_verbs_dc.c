@@ -1,32 +1,13 @@
 /*
- * DC, which no machine of ours has: the choice of initiators, the requests
- * that reach them, the order to each destination, and that what a process holds does not grow with
- * the job. The real code of net/verbs runs, over functions that stand for the driver's
+ * DC, which no machine of ours has: the requests that reach initiators, the order to each
+ * destination, and that what a process holds does not grow with the job. The real code of net/verbs runs, over functions that stand for the driver's
  * (fake_mlx5.h).
  */
 #include "fake_mlx5.h"
 
 #include "net/verbs/dc/dc.h"
-#include "net/verbs/dc/pool.h"
 
 enum { MOST = 64 };
-
-/* ---- the pool alone ------------------------------------------------------------------------ */
-
-static void pool_choice(void **state)
-{
-    struct weft_verbs_pool pool;
-
-    (void)state;
-    weft_verbs_pool_init(&pool);
-    for (int d = 0; d < WEFT_VERBS_INITIATORS; d++)
-        assert_int_equal(weft_verbs_pool_choose(&pool, d, -1, false), d);
-    assert_int_equal(weft_verbs_pool_choose(&pool, 7, 7, false), 7);   /* nobody came between */
-    assert_int_equal(weft_verbs_pool_choose(&pool, 20, -1, false), 0); /* round */
-    assert_int_equal(weft_verbs_pool_choose(&pool, 0, 0, true), 0);    /* busy: stays */
-    assert_int_equal(weft_verbs_pool_choose(&pool, 20, 0, false), 1);  /* 0 came between */
-    assert_int_equal(weft_verbs_pool_choose(&pool, 1, 1, false), 2);
-}
 
 /* ---- a process whose device is all that ---------------------------------------------------- */
 
@@ -248,7 +229,7 @@ static void failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pool_choice), cmocka_unit_test(requests), cmocka_unit_test(holdings),
+        cmocka_unit_test(requests), cmocka_unit_test(holdings),
         cmocka_unit_test(order),       cmocka_unit_test(failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
