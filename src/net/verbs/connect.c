@@ -38,6 +38,15 @@ static uint32_t psn_of(const struct ibv_qp *qp)
     return (qp->qp_num * 0x85ebca6bu) >> 8;
 }
 
+weft_status weft_verbs_table_open(struct weft_transport *t)
+{
+    while (t->by_qpn_mask < 2 * (uint32_t)t->open.processes) /* half of it stays empty */
+        t->by_qpn_mask = 2 * t->by_qpn_mask + 1;
+    t->by_qpn = calloc(t->by_qpn_mask + 1, sizeof(*t->by_qpn));
+    return t->by_qpn != NULL ? WEFT_OK
+                             : weft_err(WEFT_ERR_MEMORY, "verbs: no memory for connections");
+}
+
 /* Where process + 1 is by a queue pair's number; 0: in none. */
 static int *place_of(const struct weft_transport *t, uint32_t qpn)
 {

@@ -95,7 +95,8 @@ static weft_status take(struct weft_transport *t, const struct ibv_wc *wc,
 /* ---- what else the device says ------------------------------------------------------------- */
 
 /* Errors: NETWORK: nothing more comes; PROTOCOL: a process sent what the device refused. */
-static weft_status take_news(struct weft_transport *t, const struct ibv_async_event *news)
+static weft_status take_news(struct weft_transport *t, const struct ibv_async_event *news,
+                             uint64_t now)
 {
     const char *what = ibv_event_type_str(news->event_type), *name = t->device.name;
 
@@ -105,7 +106,7 @@ static weft_status take_news(struct weft_transport *t, const struct ibv_async_ev
         if (news->element.port_num != t->device.port)
             return WEFT_OK; /* the device has another one */
         weft_say(WEFT_SAY_WARN, "verbs: %s: %s", name, what);
-        t->down_since = news->event_type == IBV_EVENT_PORT_ERR ? weft_now_ns() : 0;
+        t->down_since = news->event_type == IBV_EVENT_PORT_ERR ? now : 0;
         return WEFT_OK;
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
@@ -162,7 +163,7 @@ static weft_status look_around(struct weft_transport *t, struct weft_transport_e
         return WEFT_OK;
     t->looked_at = now;
     while (status == WEFT_OK && ibv_get_async_event(t->device.context, &news) == 0) {
-        status = take_news(t, &news);
+        status = take_news(t, &news, now);
         ibv_ack_async_event(&news);
     }
     *count += is_cut_off(t, now, lost);

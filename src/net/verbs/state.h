@@ -134,6 +134,7 @@ static inline uint64_t weft_verbs_retries_ns(int timeout)
     return (uint64_t)(WEFT_VERBS_RETRIES + 1) << (timeout + 12);
 }
 
+weft_status weft_verbs_table_open(struct weft_transport *t);
 /* Whose connection a queue pair is; -1: nobody's, as with DC. */
 int weft_verbs_process(const struct weft_transport *t, uint32_t qpn);
 

@@ -95,11 +95,7 @@ static weft_status open_connections(struct weft_transport *t)
         return weft_verbs_dc_open(t);
     for (int p = 0; p < t->open.processes; p++)
         t->peers[p].queue = &t->peers[p].own;
-    while (t->by_qpn_mask < 2 * (uint32_t)t->open.processes) /* half of it stays empty */
-        t->by_qpn_mask = 2 * t->by_qpn_mask + 1;
-    t->by_qpn = calloc(t->by_qpn_mask + 1, sizeof(*t->by_qpn));
-    return t->by_qpn != NULL ? WEFT_OK
-                             : weft_err(WEFT_ERR_MEMORY, "verbs: no memory for connections");
+    return weft_verbs_table_open(t);
 }
 
 static weft_status open_steps(struct weft_transport *t)
