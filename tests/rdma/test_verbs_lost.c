@@ -22,7 +22,8 @@ static void lose_connected(void)
         status = pair_turn();
     printf("noticed after %.1f s: %s\n", (double)(weft_now_ns() - from) * 1e-9, weft_err_last());
     CHECK(status == WEFT_ERR_PEER_LOST);
-    CHECK(strstr(weft_err_last(), "the connection to process 1 broke: a packet on rxe0:1: ") != NULL);
+    CHECK(strstr(weft_err_last(), "the connection to process 1 broke: a packet on rxe0:1: ") !=
+          NULL);
     CHECK(strstr(weft_err_last(), "retry") != NULL);
     CHECK((double)(weft_now_ns() - from) < 10e9 * fault_scale());
     CHECK(pair[0].delivered == 1);
@@ -56,8 +57,10 @@ static void choose_badly(void)
     static const struct {
         const char *device, *says;
     } choices[] = {
-        {"rxe7", "none is called rxe7"}, {"rxe0:2", "port 2, cannot be used"},
-        {"rxe0:x", "\"name:port\""},     {":1", "\"name:port\""},
+        {"rxe7", "none is called rxe7"},
+        {"rxe0:2", "DEVICE=rxe0:2: rxe0 cannot be used: it has no such port"},
+        {"rxe0:x", "\"name:port\""},
+        {":1", "\"name:port\""},
         {"rxe0,", "rxe0:1, Ethernet"}, /* process 0's is good */
     };
     struct weft_config config;

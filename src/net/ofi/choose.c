@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <rdma/fi_errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,8 @@ static bool is_loaded(void)
 
 const char *weft_ofi_error(long code)
 {
+    if (code == FI_EMFILE || code == -FI_EMFILE)
+        return "Too many open files (ulimit -n)";
     return is_loaded() ? library.strerror((int)(code < 0 ? -code : code)) : unloadable;
 }
 
@@ -262,7 +265,7 @@ weft_status weft_ofi_choose(struct weft_transport *t)
         address = &room.any;
     const int error = library.getinfo(FI_VERSION(1, 17), NULL, NULL, 0, hints, &list);
     library.freeinfo(hints);
-    if (error != 0)
+    if (error != 0 && error != -FI_ENODATA)
         return none(t, weft_ofi_error(error));
     for (const struct fi_info *i = list; i != NULL && t->info == NULL; i = i->next)
         if (fits(t, i, address))

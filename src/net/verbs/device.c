@@ -141,8 +141,8 @@ weft_status weft_verbs_device_open(struct weft_verbs_device *device, const char 
     if (reason == NULL)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_VERBS_DEVICE: of %d RDMA devices none is called %s",
                         count, name);
-    return weft_err(WEFT_ERR_CONFIG, "WEFT_VERBS_DEVICE: %s, port %d, cannot be used: %s", name,
-                    port, reason);
+    return weft_err(WEFT_ERR_CONFIG, "WEFT_VERBS_DEVICE=%s: %s cannot be used: %s", wanted, name,
+                    reason);
 }
 
 void weft_verbs_device_close(struct weft_verbs_device *device)

@@ -14,7 +14,6 @@
 
 enum {
     SLEEP_NS = 20000000,
-    NET_SLEEP_NS = 5000000, /* in the network, where nobody can ring */
     POLL_NS = 50000,        /* where nothing rings; */
     POLL_DOUBLES = 6,       /* after 2^6 polls in vain twice that, and so on, */
     POLL_MOST = 4,          /* 2^4 times that at most: 0.8 ms */
@@ -215,14 +214,6 @@ static uint64_t sleep_ns(const struct weft_job *job, enum weft_net_side side, bo
     return look != 0 && look < ns ? look : ns;
 }
 
-/* The same in the network, where nobody can ring. */
-static uint64_t net_sleep_ns(const struct weft_job *job)
-{
-    const uint64_t ns = sleep_ns(job, WEFT_NET_RECEIVE, true, 0);
-
-    return ns < NET_SLEEP_NS ? ns : NET_SLEEP_NS;
-}
-
 /*
  * Rounds until the services stop; sleeps on the bell, or polls slowly where none rings. Once the
  * job has failed it does nothing more, and the last service to see so lets the ranks end.
@@ -258,7 +249,7 @@ static void serve(struct weft_job *job, enum weft_net_side side)
         }
         const uint32_t ticket = weft_bell_prepare(bell);
         if (locked_round(job, side, true) || over(job) ||
-            (receives && weft_net_sleep(job->proxy.net, net_sleep_ns(job))))
+            (receives && weft_net_sleep(job->proxy.net, sleep_ns(job, side, true, 0))))
             weft_bell_cancel(bell);
         else
             weft_bell_sleep(bell, ticket,

@@ -134,6 +134,7 @@ static void test_lost(void **state)
             broken = (struct fi_cq_err_entry){.op_context = gone[0].context, .err = FI_ECONNRESET};
             loses(t, written != 0 ? WEFT_EVENT_READ : WEFT_EVENT_SENT);
         }
+    assert_string_equal(weft_ofi_error(-FI_EMFILE), "Too many open files (ulimit -n)");
     struct weft_transport *t = make();
     packet(t, 1, 0, 72);
     breaks = true; /* whose? */
