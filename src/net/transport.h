@@ -38,10 +38,11 @@ struct weft_transport_caps {
     bool one_thread;
     bool writes;       /* to memory that `reg` was given there */
     bool place_is_key; /* place[0] is below 2^63 and all that a write needs: it names the region */
-    bool writes_ordered; /* at least of two writes to one place the later one stays */
-    size_t write_from;   /* the shortest put that is worth a write */
-    size_t write_most;   /* the longest that it takes */
-    uint32_t immediate;  /* bits beside a write: ordered, 32, or 0 (no WRITTEN comes); else 7 on */
+    bool writes_ordered;  /* at least of two writes to one place the later one stays */
+    uint32_t write_count; /* so many may be under way: the peer layer shares them out, too */
+    size_t write_from;    /* the shortest put that is worth a write */
+    size_t write_most;    /* the longest that it takes */
+    uint32_t immediate;   /* bits beside a write: ordered, 32, or 0 (no WRITTEN comes); else 7 on */
 };
 
 /* Data from this process's memory to another's; then WRITTEN there, with the immediate. */
@@ -114,7 +115,7 @@ struct weft_transport_ops {
                           size_t bytes);
 
     /*
-     * OK: READ will come, or LOST. FULL, or STAGE: not from this memory: nothing
+     * OK: READ will come. FULL, or STAGE: not from this memory: nothing
      * happened. Only with caps.writes, and never with caps.one_thread.
      */
     weft_status (*write)(struct weft_transport *t, const struct weft_transport_write *write);

@@ -90,6 +90,7 @@ static void caps(struct weft_transport *t, struct weft_transport_caps *caps)
                                      .ordered = faulty_net.ordered,
                                      .acknowledges = faulty_net.acknowledges,
                                      .one_thread = faulty_net.one_thread,
+                                     .write_count = 12,
                                      .write_from = 16,
                                      .write_most = WRITE_MOST,
                                      .immediate = faulty_net.immediate};

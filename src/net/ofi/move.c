@@ -46,9 +46,7 @@ weft_status weft_ofi_write(struct weft_transport *t, const struct weft_transport
 
     if (write->mr == NULL && t->can.local_mr)
         return WEFT_NET_STAGE;
-    struct weft_ofi_op *op = weft_ofi_pop(&t->writes);
-    if (op == NULL)
-        return WEFT_NET_FULL;
+    struct weft_ofi_op *op = weft_ofi_pop(&t->writes); /* there is one: write_count */
     op->process = write->process;
     op->value = write->cookie;
     weft_lock(&t->lock);

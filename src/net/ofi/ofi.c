@@ -222,6 +222,7 @@ static void weft_ofi_caps(struct weft_transport *t, struct weft_transport_caps *
         .writes = t->can.data_bits != 0,
         .place_is_key = t->can.own_keys && !t->can.virtual_addresses,
         .writes_ordered = t->can.ordered_writes,
+        .write_count = WEFT_OFI_WRITES,
         .write_from = from != 0 ? from : at_once + 1,
         .write_most = t->info->ep_attr->max_msg_size,
         .immediate = t->can.data_bits - WEFT_OFI_PROCESS_BITS,

@@ -70,7 +70,8 @@ struct weft_peer {
     uint32_t packet; /* the longest that both it and this process take */
 
     /* send */
-    uint32_t held; /* of caps.buffers */
+    uint32_t held;   /* of caps.buffers, */
+    uint32_t writes; /* and of caps.write_count */
     struct weft_peer_puts puts;
     size_t done;           /* bytes of the next put that are packed */
     struct {               /* a packet that is being built */
@@ -140,7 +141,8 @@ struct weft_net {
     struct weft_lock send;
     uint32_t *idle; /* caps.buffers that nobody holds, */
     uint32_t idle_count;
-    int *busy; /* processes with puts that are not delivered */
+    uint32_t writes; /* under way, to all processes */
+    int *busy;       /* processes with puts that are not delivered */
     uint32_t busy_count;
     uint32_t on_way; /* of all processes */
     uint64_t puts, packets;

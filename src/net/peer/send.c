@@ -313,6 +313,8 @@ static void read_source(struct weft_net *net, uint64_t cookie)
     put->source = WEFT_SOURCE_READ;
     peer->on_way--;
     net->on_way--;
+    peer->writes--;
+    net->writes--;
     net->open.events.sent(net->open.events.context, put->put.cookie);
 }
 

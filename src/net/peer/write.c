@@ -122,8 +122,9 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     }
     if (peer->open.at != NULL && peer->open.entries > 0) /* what is before it goes before it */
         status = weft_peer_send_head(net, process, &(bool){false});
-    if (status == WEFT_OK && (peer->open.sealed || weft_peer_is_full(net, peer)))
-        status = WEFT_NET_FULL;
+    if (status == WEFT_OK && (peer->open.sealed || weft_peer_is_full(net, peer) ||
+                              peer->writes >= net->caps.write_count - net->writes))
+        status = WEFT_NET_FULL; /* as with buffers: it leaves as many to the others */
     if (status == WEFT_OK) {
         weft_tell_u32(&peer->made, peer->number + (net->caps.immediate != 0)); /* before it is
                                                                                   acknowledged */
@@ -143,5 +144,7 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     peer->number += net->caps.immediate != 0;
     peer->on_way++;
     net->on_way++;
+    peer->writes++;
+    net->writes++;
     return WEFT_OK;
 }

@@ -54,7 +54,6 @@ static weft_status post(struct weft_transport *t, int process, struct ibv_send_w
         return weft_err(WEFT_ERR_NETWORK, "verbs: %s takes no requests to process %d: %s",
                         t->device.name, process, strerror(error));
     peer->queue->under_way++;
-    peer->under_way++;
     t->counts.requests++;
     return WEFT_OK;
 }
@@ -75,15 +74,12 @@ weft_status weft_verbs_commit(struct weft_transport *t, int process, unsigned ch
     return post(t, process, &wr);
 }
 
-/* As with buffers of packets (net/peer), a process leaves as many writes to the others. */
 weft_status weft_verbs_write(struct weft_transport *t, const struct weft_transport_write *write)
 {
     const struct weft_verbs_region *region = write->mr;
 
     if (region == NULL)
         return WEFT_NET_STAGE;
-    if (t->peers[write->process].under_way >= WEFT_VERBS_WRITES - t->writes)
-        return WEFT_NET_FULL;
     struct ibv_sge sge = {.addr = region->address + ((uintptr_t)write->source - region->base),
                           .length = (uint32_t)write->bytes,
                           .lkey = region->mr->lkey};
@@ -95,10 +91,8 @@ weft_status weft_verbs_write(struct weft_transport *t, const struct weft_transpo
         .imm_data = htonl((uint32_t)write->immediate),
         .wr.rdma = {.remote_addr = weft_verbs_place_base(write->place[0]) + write->offset,
                     .rkey = weft_verbs_place_rkey(write->place[0])}};
-    const weft_status status = post(t, write->process, &wr);
 
-    t->writes += status == WEFT_OK;
-    return status;
+    return post(t, write->process, &wr);
 }
 
 /* ---- completions ----------------------------------------------------------------------------- */
@@ -130,12 +124,8 @@ static weft_status complete(struct weft_transport *t, const struct ibv_wc *wc,
 {
     const bool packet = (wc->wr_id & PACKET) != 0;
     const int process = (int)((wc->wr_id & ~PACKET) >> 32);
-    struct weft_verbs_peer *peer = &t->peers[process];
 
-    t->counts.completions++;
-    t->writes -= !packet;
-    peer->queue->under_way--;
-    peer->under_way--;
+    t->peers[process].queue->under_way--;
     events[(*count)++] =
         (struct weft_transport_event){.kind = packet ? WEFT_EVENT_SENT : WEFT_EVENT_READ,
                                       .process = process,

@@ -18,8 +18,8 @@
 enum {
     WEFT_VERBS_POLL = 32, /* completions taken at once */
     WEFT_VERBS_TEXT = 160,
-    WEFT_VERBS_PACKETS = 256,  /* under way, of all processes; each has a completion, */
-    WEFT_VERBS_WRITES = 256,   /* and writes; */
+    WEFT_VERBS_PACKETS = 256,  /* under way, to all processes, */
+    WEFT_VERBS_WRITES = 256,   /* and writes; each has a completion */
     WEFT_VERBS_DATAGRAMS = 32, /* and datagrams */
     WEFT_VERBS_LONGEST = 8192  /* bytes of a packet, and of a receive */
 };
@@ -38,7 +38,6 @@ struct weft_verbs_peer {
     /* send */
     struct weft_verbs_queue own;    /* RC; its pair: receive, until it is ready */
     struct weft_verbs_queue *queue; /* RC: that; DC: an initiator's */
-    uint32_t under_way;             /* packets and writes */
 
     /* receive */
     struct ibv_ah *way;  /* of datagrams; DC: of requests */
@@ -49,7 +48,7 @@ struct weft_verbs_peer {
 
 /* What an end has done so far, for tests and for the line that close says at WEFT_LOG=info. */
 struct weft_verbs_counts {
-    unsigned long long requests, completions; /* by the send side */
+    unsigned long long requests;              /* by the send side */
     unsigned long long receives, queue_pairs; /* by the receive side */
 };
 
@@ -74,8 +73,7 @@ struct weft_transport {
 
     /* send */
     struct ibv_cq *send_cq;
-    uint32_t sends;  /* requests that a queue holds */
-    uint32_t writes; /* under way */
+    uint32_t sends; /* requests that a queue holds */
     char send_text[WEFT_VERBS_TEXT];
 
     /* receive */

@@ -135,9 +135,8 @@ static void verbs_close(struct weft_transport *t)
     const struct weft_verbs_counts *c = &t->counts;
 
     if (c->requests + c->receives > 0)
-        weft_say(WEFT_SAY_INFO,
-                 "verbs: %llu requests, %llu completions; %llu receives; %llu queue pairs",
-                 c->requests, c->completions, c->receives, c->queue_pairs);
+        weft_say(WEFT_SAY_INFO, "verbs: %llu requests, %llu receives, %llu queue pairs",
+                 c->requests, c->receives, c->queue_pairs);
     if (t->dc != NULL)
         t->dc_ops->close(t);
     WEFT_VERBS_CLOSE(ibv_destroy_qp, t->control.qp);
@@ -186,6 +185,7 @@ static void verbs_caps(struct weft_transport *t, struct weft_transport_caps *cap
         .ordered = true,
         .writes = true,
         .place_is_key = true,
+        .write_count = WEFT_VERBS_WRITES,
         .write_from = WRITE_FROM,
         .write_most = t->device.port_attr.max_msg_sz,
         .immediate = t->dc != NULL ? 0 : 32, /* a target of DC cannot tell who wrote */

@@ -83,7 +83,6 @@ static void test_writes(void **state)
     assert_int_equal(weft_ofi_write(t, &write), WEFT_OK);
     assert_int_equal(gone[0].address, (1 << 20) + 24);
     assert_int_equal(weft_ofi_write(t, &write), WEFT_OK);
-    assert_int_equal(weft_ofi_write(t, &write), WEFT_NET_FULL); /* so many at once */
     t->can.local_mr = true;
     assert_int_equal(weft_ofi_write(t, &write), WEFT_NET_STAGE); /* it lies in no registration */
     destroy(t);

@@ -1,7 +1,7 @@
 /*
- * The buffers of a transport, which the peer layer shares out: a process that takes nothing leaves
- * half of them to the others, what is sent gives its buffer back, and no packet is longer than its
- * receiver takes.
+ * The buffers of a transport, and the writes that may be under way, which the peer layer shares
+ * out: a process that takes nothing leaves half of them to the others, what is sent gives its
+ * buffer back, and no packet is longer than its receiver takes.
  */
 #include "net/peer/inside.h"
 #include "net/peer/packet.h"
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { PROCESSES = 4, BUFFERS = 8, ROOM = 2048, SHORT = 512, EACH = 100 };
+enum { PROCESSES = 4, BUFFERS = 8, WRITES = 8, ROOM = 2048, SHORT = 512, EACH = 100 };
 
 struct weft_transport {
     unsigned char buffers[BUFFERS][ROOM];
@@ -22,6 +22,8 @@ struct weft_transport {
     size_t longest[PROCESSES];
     int packets[PROCESSES];
     int takes; /* the process whose packets are sent; -1: none */
+    int writes[PROCESSES];
+    uint64_t cookies[WRITES]; /* 0: free */
 };
 static struct weft_transport transport;
 
@@ -48,7 +50,39 @@ static void caps(struct weft_transport *t, struct weft_transport_caps *caps)
                                          .buffers = t->buffers[0],
                                          .buffer_count = BUFFERS,
                                          .depth = 100,
-                                         .ordered = true};
+                                         .ordered = true,
+                                         .writes = true,
+                                         .place_is_key = true,
+                                         .write_count = WRITES,
+                                         .write_from = 2 * ROOM,
+                                         .write_most = 1 << 20,
+                                         .immediate = 32};
+}
+
+static weft_status reg(struct weft_transport *t, void *base, size_t bytes, uint64_t place[2],
+                       void **mr)
+{
+    (void)t, (void)base, (void)bytes;
+    place[0] = 1;
+    *mr = t;
+    return WEFT_OK;
+}
+
+static void dereg(struct weft_transport *t, void *mr)
+{
+    (void)t, (void)mr;
+}
+
+static weft_status write_it(struct weft_transport *t, const struct weft_transport_write *write)
+{
+    int i = 0;
+
+    while (i < WRITES && t->cookies[i] != 0)
+        i++;
+    assert_true(i < WRITES && write->cookie >> 32 == (uint64_t)write->process);
+    t->cookies[i] = write->cookie;
+    t->writes[write->process]++;
+    return WEFT_OK;
 }
 
 static weft_status connect_it(struct weft_transport *t, int process, const void *address)
@@ -80,6 +114,13 @@ static int poll_send(struct weft_transport *t, struct weft_transport_event *even
             events[count++] = (struct weft_transport_event){
                 .kind = WEFT_EVENT_SENT, .process = t->takes, .count = 1, .value = i};
         }
+    for (int i = 0; i < WRITES && count < most; i++)
+        if (t->takes >= 0 && t->cookies[i] >> 32 == (uint64_t)t->takes) {
+            events[count++] = (struct weft_transport_event){
+                .kind = WEFT_EVENT_READ, .process = t->takes, .value = t->cookies[i]};
+            t->cookies[i] = 0;
+            t->writes[t->takes]--;
+        }
     return count;
 }
 
@@ -94,7 +135,10 @@ static const struct weft_transport_ops ops = {.name = "buffers",
                                               .close = close_it,
                                               .caps = caps,
                                               .connect = connect_it,
+                                              .reg = reg,
+                                              .dereg = dereg,
                                               .commit = commit,
+                                              .write = write_it,
                                               .poll = {poll_send, poll_receive}};
 
 static void done(void *context, void *cookie)
@@ -134,9 +178,9 @@ static void open_net(void)
 /* As many puts as it takes. */
 static int put_all(int process, size_t bytes)
 {
-    static const unsigned char source[ROOM];
+    static const unsigned char source[2 * ROOM];
     const struct weft_net_put put = {
-        .process = process, .key = 1, .source = source, .bytes = bytes};
+        .process = process, .key = WEFT_PEER_PLACED | 1, .source = source, .bytes = bytes};
     int taken = 0;
     bool did;
 
@@ -176,6 +220,24 @@ static void shares(void **state)
     weft_net_close(net);
 }
 
+static void writes(void **state)
+{
+    bool did;
+
+    (void)state;
+    open_net();
+    assert_true(put_all(1, (size_t)2 * ROOM) < EACH);
+    assert_int_equal(transport.writes[1], WRITES / 2);
+    put_all(2, (size_t)2 * ROOM);
+    put_all(3, (size_t)2 * ROOM);
+    assert_true(transport.writes[2] == WRITES / 4 && transport.writes[3] == 1);
+    transport.takes = 2;
+    assert_int_equal(weft_net_progress(net, WEFT_NET_SEND, &did), WEFT_OK);
+    assert_true(put_all(2, (size_t)2 * ROOM) > WRITES);
+    assert_int_equal(transport.writes[1], WRITES / 2);
+    weft_net_close(net);
+}
+
 static void lengths(void **state)
 {
     (void)state;
@@ -195,7 +257,8 @@ static void lengths(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shares), cmocka_unit_test(lengths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shares), cmocka_unit_test(writes),
+                                       cmocka_unit_test(lengths)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /*
  * DC, which no machine of ours has: the requests that reach initiators, the order to each
- * destination, and that what a process holds does not grow with the job. The real code of net/verbs runs, over functions that stand for the driver's
- * (fake_mlx5.h).
+ * destination, and that what a process holds does not grow with the job. The real code of net/verbs
+ * runs, over functions that stand for the driver's (fake_mlx5.h).
  */
 #include "fake_mlx5.h"
 
@@ -137,10 +137,10 @@ static void requests(void **state)
     assert_true(posted[0].inlined && posted[0].bytes == 64);
     assert_true(!posted[1].inlined && posted[1].bytes == 72);
     assert_true(posted[1].qp == posted[0].qp);
-    assert_int_equal(t.peers[2].under_way, 2);
+    assert_int_equal(t.peers[2].queue->under_way, 2);
     progress();
     assert_int_equal(sent, 2);
-    assert_int_equal(t.peers[2].under_way, 0);
+    assert_int_equal(t.peers[2].queue->under_way, 0);
 
     assert_int_equal(write_to(1), WEFT_OK);
     assert_int_equal(posted_count, 3);
@@ -229,8 +229,10 @@ static void failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(requests), cmocka_unit_test(holdings),
-        cmocka_unit_test(order),       cmocka_unit_test(failure),
+        cmocka_unit_test(requests),
+        cmocka_unit_test(holdings),
+        cmocka_unit_test(order),
+        cmocka_unit_test(failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
