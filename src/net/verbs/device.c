@@ -17,9 +17,6 @@
 
 enum { GIDS_MOST = 256 };
 
-/* Vendor numbers under which Linux's software devices go: soft-RoCE (rdma_rxe) and soft-iWARP. */
-enum { VENDOR_RXE = 0xffffff, VENDOR_SIW = 0x626d74 };
-
 /* How much the address is worth; 0: not to be used. */
 static int worth(const struct ibv_gid_entry *entry)
 {
@@ -58,7 +55,6 @@ static const char *look_at_port(struct weft_verbs_device *device, uint8_t port)
     if (ibv_query_port(device->context, port, &device->port_attr) != 0)
         return "it cannot be queried";
     device->ethernet = device->port_attr.link_layer == IBV_LINK_LAYER_ETHERNET;
-    device->software = device->attr.vendor_id == VENDOR_RXE || device->attr.vendor_id == VENDOR_SIW;
     if (device->port_attr.state != IBV_PORT_ACTIVE)
         return ibv_port_state_str(device->port_attr.state);
     if (device->ethernet && !choose_gid(device))
@@ -178,9 +174,8 @@ bool weft_verbs_here(char *text, size_t bytes)
             snprintf(text + at, bytes - at, "%s: %s\n", ibv_get_device_name(list[i]), reason);
             continue;
         }
-        snprintf(text + at, bytes - at, "%s active, %s, RC%s%s\n", device.name,
-                 device.ethernet ? "Ethernet" : "InfiniBand",
-                 device.software ? ", software" : " (which has run on soft-RoCE, not on hardware)",
+        snprintf(text + at, bytes - at, "%s active, %s, RC (which has run on soft-RoCE alone)%s\n",
+                 device.name, device.ethernet ? "Ethernet" : "InfiniBand",
                  weft_verbs_dc_missing(&device) == NULL ? ", DC (which has never run on hardware)"
                                                         : "");
         weft_verbs_device_close(&device);

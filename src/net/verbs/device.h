@@ -19,7 +19,6 @@ struct weft_verbs_device {
     uint8_t gid_index; /* of `gid`; on Ethernet */
     union ibv_gid gid;
     bool ethernet;
-    bool software; /* a kernel driver that copies with the processor, without hardware */
 };
 
 /*
