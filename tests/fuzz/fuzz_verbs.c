@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct weft_verbs_address address;
     uint8_t ours[sizeof(struct weft_verbs_control)];
 
-    if (size == sizeof(address) && weft_verbs_parse_address(data, true, false, &address) == NULL)
+    if (size == sizeof(address) && weft_verbs_parse_address(data, &address))
         MUST(address.mtu <= 5 && memcmp(&address, data, sizeof(address)) == 0);
     check_control(data, size);
     /* The same bytes from somebody who knows the token. */

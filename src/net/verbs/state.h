@@ -46,7 +46,7 @@ struct weft_verbs_peer {
     uint64_t since_ns;   /* when it asked first */
 };
 
-/* What an end has done so far, for tests and for the line that close says at WEFT_LOG=info. */
+/* What an end has done so far, for tests. */
 struct weft_verbs_counts {
     unsigned long long requests;              /* by the send side */
     unsigned long long receives, queue_pairs; /* by the receive side */

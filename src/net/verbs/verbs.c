@@ -132,11 +132,6 @@ static weft_status open_steps(struct weft_transport *t)
 /* Queue pairs first: what else there is may be in use by them. */
 static void verbs_close(struct weft_transport *t)
 {
-    const struct weft_verbs_counts *c = &t->counts;
-
-    if (c->requests + c->receives > 0)
-        weft_say(WEFT_SAY_INFO, "verbs: %llu requests, %llu receives, %llu queue pairs",
-                 c->requests, c->receives, c->queue_pairs);
     if (t->dc != NULL)
         t->dc_ops->close(t);
     WEFT_VERBS_CLOSE(ibv_destroy_qp, t->control.qp);
@@ -197,12 +192,12 @@ static void verbs_caps(struct weft_transport *t, struct weft_transport_caps *cap
 /* Only remembers the address: connections are made when they are needed. */
 static weft_status verbs_connect(struct weft_transport *t, int process, const void *address)
 {
-    const char *wrong = weft_verbs_parse_address(address, t->dc != NULL, t->device.ethernet,
-                                                 &t->peers[process].address);
+    struct weft_verbs_address *theirs = &t->peers[process].address;
 
-    return wrong == NULL ? WEFT_OK
-                         : weft_err(WEFT_ERR_PROTOCOL, "verbs: the address of process %d: %s",
-                                    process, wrong);
+    return weft_verbs_parse_address(address, theirs)
+               ? WEFT_OK
+               : weft_err(WEFT_ERR_PROTOCOL, "verbs: process %d has the path unit %d, of 1 to 5",
+                          process, theirs->mtu);
 }
 
 const struct weft_transport_ops weft_transport_verbs = {

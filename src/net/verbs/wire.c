@@ -3,27 +3,10 @@
 
 #include <string.h>
 
-static bool qpn_good(uint32_t qpn)
+bool weft_verbs_parse_address(const void *bytes, struct weft_verbs_address *out)
 {
-    return qpn != 0 && qpn <= WEFT_VERBS_QPN_MOST;
-}
-
-const char *weft_verbs_parse_address(const void *bytes, bool dc, bool ethernet,
-                                     struct weft_verbs_address *out)
-{
-    struct weft_verbs_address a;
-
-    memcpy(&a, bytes, sizeof(a));
-    if (dc && !qpn_good(a.target))
-        return "its target's number cannot be";
-    if (!qpn_good(a.control))
-        return "its queue pair's number cannot be";
-    if (a.mtu < 1 || a.mtu > 5)
-        return "its path unit cannot be";
-    if (!ethernet && a.lid == 0)
-        return "its port cannot be";
-    *out = a;
-    return NULL;
+    memcpy(out, bytes, sizeof(*out));
+    return out->mtu >= 1 && out->mtu <= 5;
 }
 
 const char *weft_verbs_parse_control(const void *bytes, size_t count, uint32_t processes,
@@ -42,7 +25,7 @@ const char *weft_verbs_parse_control(const void *bytes, size_t count, uint32_t p
         return "its packet number cannot be";
     if (c.kind != WEFT_VERBS_REQUEST && c.kind != WEFT_VERBS_REPLY)
         return "its kind is unknown";
-    if (!qpn_good(c.qpn))
+    if (c.qpn == 0 || c.qpn > WEFT_VERBS_QPN_MOST)
         return "its queue pair's number cannot be";
     *out = c;
     return NULL;

@@ -41,10 +41,9 @@ struct weft_verbs_control {
 };
 static_assert(sizeof(struct weft_verbs_control) == 24, "the same on both sides, no padding");
 
-/* Each: a text that says what is wrong with the bytes, or NULL and *out is good to use. dc,
- * ethernet: what all processes have. */
-const char *weft_verbs_parse_address(const void *bytes, bool dc, bool ethernet,
-                                     struct weft_verbs_address *out);
+/* False: drivers may not expect what is in it. (What is wrong otherwise reaches nobody.) */
+bool weft_verbs_parse_address(const void *bytes, struct weft_verbs_address *out);
+/* A text that says what is wrong with the bytes, or NULL and *out is good to use. */
 const char *weft_verbs_parse_control(const void *bytes, size_t count, uint32_t processes,
                                      uint64_t token, struct weft_verbs_control *out);
 
