@@ -1,7 +1,7 @@
 /* base/share.c - anonymous memory files, mapped by others through /proc/PID/fd. Any thread. */
 #include "base/share.h"
 
-#include "base/file_limit.h"
+#include "base/quiet.h"
 #include "base/say.h"
 #include "order/model.h"
 
@@ -17,9 +17,9 @@ static int resize(int fd, uint64_t bytes)
 {
     sigset_t before;
 
-    weft_file_limit_begin(&before);
+    weft_quiet_begin(&before);
     const int result = ftruncate(fd, (off_t)bytes);
-    weft_file_limit_end(&before);
+    weft_quiet_end(&before);
     return result;
 }
 

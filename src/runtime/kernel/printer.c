@@ -1,15 +1,17 @@
 /*
- * runtime/kernel/printer.c - the task that prints what ranks log.
+ * runtime/kernel/printer.c - prints what ranks log.
  *
- * Standard output may be a pipe that nobody reads at the moment. So the progress task, which moves
- * everybody's data, leaves lines here and goes on. While there is no room, a line stays in its
- * rank's ring of logs, and a rank waits only to log more than that ring holds. In a healthy job
- * nothing is dropped. One that has failed ends although nobody reads.
+ * Standard output may be a pipe that nobody reads at the moment, and who prints is the progress
+ * task, or a worker in its place, which moves everybody's data. So no write blocks: what is not
+ * taken at once is left for a later round. While there is no room here, a line stays in its rank's
+ * ring of logs, and a rank waits only to log more than that ring holds. In a healthy job nothing is
+ * dropped. One that has failed ends although nobody reads.
  *
- * Random mode has no such task: its one thread prints at once.
+ * Random mode prints at once: its rounds may not depend on when a reader comes.
  */
 #include "runtime/job/job.h"
 
+#include "base/quiet.h"
 #include "base/say.h"
 
 #include <errno.h>
@@ -24,41 +26,31 @@
 
 enum {
     ROOM = 65536,
-    LOOK_MS = 100, /* how often to look whether to give up */
-    LOOK_NS = LOOK_MS * 1000000,
-    SLEEP_NS = 1000000000,
+    LOOK_MS = 100,          /* how often to look whether to give up */
     GIVE_UP_NS = 1000000000 /* after a failure, when nothing can be written for so long */
 };
 
 struct weft_printer {
-    struct weft_task task;
-    struct weft_bell work, printed; /* lines are there, or the end; some were printed */
-
-    struct weft_lock lock; /* over what follows */
-    size_t lines_bytes;    /* in lines */
-    bool prints;           /* what it took of them */
-    bool stop;
+    struct weft_lock lock; /* over what follows; not in random mode */
+    size_t bytes;          /* in lines: not printed yet */
+    size_t lost;           /* what was given up, */
+    int error;             /* or refused, for this reason */
+    uint32_t waits;        /* atomic: something is left for a later round */
     char lines[ROOM];
-
-    uint64_t moves; /* writes that were done */
-    bool give_up;
-
-    size_t lost; /* the task's own: what was given up, */
-    int error;   /* or refused, for this reason */
 };
 
 /*
- * Standard output, for the moment. A pipe may be full, and others may write to it between a poll
- * and a write: it is opened anew, for writes that do not block. What the program itself holds stays
- * as it is. *opened: to be closed.
+ * Standard output, for the moment. Others may write to a pipe or a terminal between a poll and a
+ * write: it is opened anew, for writes that do not block. What the program itself holds stays as it
+ * is. *opened: to be closed.
  */
 static int open_output(bool *opened)
 {
     struct stat about;
     int fd = -1;
 
-    if (fstat(STDOUT_FILENO, &about) == 0 && S_ISFIFO(about.st_mode))
-        fd = open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fstat(STDOUT_FILENO, &about) == 0 && (S_ISFIFO(about.st_mode) || S_ISCHR(about.st_mode)))
+        fd = open("/proc/self/fd/1", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     *opened = fd >= 0;
     return *opened ? fd : STDOUT_FILENO;
 }
@@ -74,80 +66,56 @@ static size_t piece(const char *text, size_t bytes)
     return n;
 }
 
-/* Writes some of it as soon as there is room. How much; 0: none of it can be written any more. */
-static size_t print_some(struct weft_printer *printer, int fd, const char *text, size_t bytes)
-{
-    while (!__atomic_load_n(&printer->give_up, __ATOMIC_RELAXED)) {
-        struct pollfd output = {.fd = fd, .events = POLLOUT};
-        if (poll(&output, 1, LOOK_MS) <= 0)
-            continue;
-        const ssize_t wrote = write(fd, text, piece(text, bytes));
-        if (wrote > 0)
-            return (size_t)wrote;
-        if (wrote < 0 && errno == EPIPE)
-            return 0; /* the reader has enough */
-        if (wrote < 0 && errno != EINTR && errno != EAGAIN) {
-            printer->error = errno; /* a full disk, say */
-            break;
-        }
-    }
-    printer->lost += bytes;
-    return 0;
-}
-
-static void print(struct weft_printer *printer, const char *text, size_t bytes)
+/* Prints as much as is taken now. True: nothing is left. With the lock. */
+static bool print(struct weft_printer *printer)
 {
     bool opened;
     const int fd = open_output(&opened);
+    size_t done = 0;
 
-    for (size_t done = 0, some = 1; done < bytes && some != 0; done += some) {
-        some = print_some(printer, fd, text + done, bytes - done);
-        __atomic_fetch_add(&printer->moves, 1, __ATOMIC_RELAXED);
+    while (done < printer->bytes) {
+        const char *const text = printer->lines + done;
+        const size_t left = printer->bytes - done;
+        if (poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, 0) <= 0)
+            break;
+        const ssize_t wrote = write(fd, text, piece(text, left));
+        if (wrote >= 0 || errno == EINTR) {
+            done += wrote > 0 ? (size_t)wrote : 0;
+            continue;
+        }
+        if (errno == EAGAIN)
+            break;
+        if (errno != EPIPE) { /* a full disk, say; else the reader has enough */
+            printer->error = errno;
+            printer->lost += left;
+        }
+        done = printer->bytes;
     }
     if (opened)
         close(fd);
+    printer->bytes -= done;
+    memmove(printer->lines, printer->lines + done, printer->bytes);
+    __atomic_store_n(&printer->waits, printer->bytes != 0, __ATOMIC_RELAXED);
+    return printer->bytes == 0;
 }
 
-/* Takes all lines that are there; 0: none are. */
-static size_t take_text(struct weft_printer *printer, char *text, bool *stop)
+bool weft_printer_round(struct weft_job *job)
 {
-    weft_lock(&printer->lock);
-    const size_t bytes = printer->lines_bytes;
-    memcpy(text, printer->lines, bytes);
-    printer->lines_bytes = 0;
-    printer->prints = bytes != 0;
-    *stop = printer->stop;
-    weft_unlock(&printer->lock);
-    return bytes;
-}
-
-static void printer_main(void *argument)
-{
-    struct weft_job *job = argument;
     struct weft_printer *printer = job->printer;
-    char text[ROOM];
-    bool stop = false;
 
-    weft_say_process(job->numbers.process);
-    while (!stop) {
-        const uint32_t ticket = weft_bell_prepare(&printer->work);
-        const size_t bytes = take_text(printer, text, &stop);
-        if (bytes == 0) {
-            weft_bell_ring(&printer->printed);
-            if (stop)
-                weft_bell_cancel(&printer->work);
-            else
-                weft_bell_sleep(&printer->work, ticket, SLEEP_NS);
-            continue;
-        }
-        weft_bell_cancel(&printer->work);
-        weft_bell_ring(job->proxy.command_bell); /* there is room again */
-        print(printer, text, bytes);
-        stop = false; /* more may have come */
-    }
-    if (printer->lost != 0 && printer->error == 0)
-        weft_say(WEFT_SAY_WARN, "standard output took nothing: %zu bytes of logs are lost",
-                 printer->lost);
+    if (weft_model != NULL || !weft_lock_try(&printer->lock))
+        return false;
+    const size_t before = printer->bytes;
+    if (before != 0)
+        print(printer);
+    const bool did = printer->bytes != before;
+    weft_unlock(&printer->lock);
+    return did;
+}
+
+bool weft_printer_waits(const struct weft_job *job)
+{
+    return __atomic_load_n(&job->printer->waits, __ATOMIC_RELAXED) != 0;
 }
 
 bool weft_device_log(struct weft_job *job, const char *who, const char *text)
@@ -156,65 +124,51 @@ bool weft_device_log(struct weft_job *job, const char *who, const char *text)
     char line[WEFT_TEXT_BYTES + 48];
     const size_t bytes = (size_t)snprintf(line, sizeof(line), "%s: %s\n", who, text);
 
-    if (weft_model != NULL) {
-        print(printer, line, bytes);
-        return true;
-    }
-    weft_lock(&printer->lock);
-    const bool fits = bytes <= ROOM - printer->lines_bytes;
+    if (weft_model == NULL && !weft_lock_try(&printer->lock))
+        return false;
+    const bool fits = bytes <= ROOM - printer->bytes;
     if (fits) {
-        memcpy(printer->lines + printer->lines_bytes, line, bytes);
-        printer->lines_bytes += bytes;
+        memcpy(printer->lines + printer->bytes, line, bytes);
+        printer->bytes += bytes;
     }
-    weft_unlock(&printer->lock);
-    weft_bell_ring(&printer->work);
+    if (weft_model != NULL)
+        weft_printer_drain(job);
+    else
+        weft_unlock(&printer->lock);
     return fits;
-}
-
-/* Whether all is printed. */
-static bool is_empty(struct weft_printer *printer)
-{
-    weft_lock(&printer->lock);
-    const bool empty = printer->lines_bytes == 0 && !printer->prints;
-    weft_unlock(&printer->lock);
-    return empty;
 }
 
 void weft_printer_drain(struct weft_job *job)
 {
     struct weft_printer *printer = job->printer;
-    uint64_t seen = 0, since = weft_now_ns();
+    uint64_t since = weft_now_ns();
+    size_t before = 0;
+    sigset_t signals;
 
-    for (;;) {
-        const uint32_t ticket = weft_bell_prepare(&printer->printed);
-        if (is_empty(printer))
-            break;
-        const uint64_t moves = __atomic_load_n(&printer->moves, __ATOMIC_RELAXED);
-        if (moves != seen)
+    if (weft_model == NULL)
+        weft_lock(&printer->lock);
+    weft_quiet_begin(&signals); /* the caller may be the program's own thread */
+    while (!print(printer)) {
+        if (printer->bytes != before)
             since = weft_now_ns();
-        seen = moves;
-        if (weft_job_status(job) != WEFT_OK && weft_now_ns() - since > GIVE_UP_NS)
-            __atomic_store_n(&printer->give_up, true, __ATOMIC_RELAXED);
-        weft_bell_sleep(&printer->printed, ticket, LOOK_NS);
+        before = printer->bytes;
+        if (weft_job_status(job) != WEFT_OK && weft_now_ns() - since > GIVE_UP_NS) {
+            printer->lost += printer->bytes;
+            printer->bytes = 0;
+        }
+        poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, LOOK_MS);
     }
-    weft_bell_cancel(&printer->printed);
+    weft_quiet_end(&signals);
+    if (weft_model == NULL)
+        weft_unlock(&printer->lock);
 }
 
 weft_status weft_printer_open(struct weft_job *job)
 {
-    struct weft_printer *printer = calloc(1, sizeof(*printer));
-
-    if (printer == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no %zu bytes for what ranks log", sizeof(*printer));
-    job->printer = printer;
-    weft_status status = WEFT_OK;
-    if (weft_model == NULL)
-        status = weft_task_start(&printer->task, "weft printer", printer_main, job);
-    if (status != WEFT_OK) {
-        free(printer);
-        job->printer = NULL;
-    }
-    return status;
+    job->printer = calloc(1, sizeof(*job->printer));
+    return job->printer != NULL ? WEFT_OK
+                                : weft_err(WEFT_ERR_MEMORY, "no %zu bytes for what ranks log",
+                                           sizeof(*job->printer));
 }
 
 weft_status weft_printer_close(struct weft_job *job)
@@ -224,18 +178,14 @@ weft_status weft_printer_close(struct weft_job *job)
 
     if (printer == NULL)
         return WEFT_OK;
-    if (weft_model == NULL) {
-        weft_printer_drain(job);
-        weft_lock(&printer->lock);
-        printer->stop = true;
-        weft_unlock(&printer->lock);
-        weft_bell_ring(&printer->work);
-        weft_task_join(&printer->task);
-    }
+    weft_printer_drain(job);
     if (printer->error != 0)
         status = weft_err(WEFT_ERR_SYSTEM,
                           "process %d: standard output refused %zu bytes that ranks logged: %s",
                           job->numbers.process, printer->lost, strerror(printer->error));
+    else if (printer->lost != 0)
+        weft_say(WEFT_SAY_WARN, "standard output took nothing: %zu bytes of logs are lost",
+                 printer->lost);
     free(printer);
     job->printer = NULL;
     return status;

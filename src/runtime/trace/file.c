@@ -9,7 +9,7 @@
  */
 #include "runtime/trace/trace.h"
 
-#include "base/file_limit.h"
+#include "base/quiet.h"
 #include "base/say.h"
 #include "base/task.h"
 
@@ -66,9 +66,9 @@ static int write_all(int fd, const char *bytes, size_t count, off_t at)
     sigset_t before;
 
     while (count > 0) {
-        weft_file_limit_begin(&before);
+        weft_quiet_begin(&before);
         const ssize_t n = pwrite(fd, bytes, count, at);
-        weft_file_limit_end(&before);
+        weft_quiet_end(&before);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
