@@ -49,7 +49,4 @@ weft_status weft_ccl_start(struct weft_ccl *ccl, const char *name, struct weft_c
 /* moe.c: forgets those of a ccl that the program has left open. */
 void weft_ccl_forget_moes(struct weft_ccl *ccl);
 
-/* watch.c: who waits for whom, and launched calls that wait. */
-extern const struct weft_service weft_ccl_service;
-
 #endif

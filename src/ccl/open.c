@@ -189,11 +189,6 @@ static void forget(struct weft_ccl *ccl)
     weft_free(job, room);
 }
 
-static weft_status ccls_open(struct weft_job *job)
-{
-    return weft_service_add(&job->services, &weft_ccl_service);
-}
-
 /* Those that the program has left open. */
 static void ccls_close(struct weft_job *job)
 {
@@ -204,7 +199,7 @@ static void ccls_close(struct weft_job *job)
     }
 }
 
-const struct weft_module weft_ccl_module = {.open = ccls_open, .close = ccls_close};
+const struct weft_module weft_ccl_module = {.close = ccls_close};
 
 weft_status weft_ccl_open(weft_job *job, weft_comm group, int columns, weft_ccl **ccl)
 {

@@ -238,7 +238,6 @@ static inline bool weft_msg_drive(struct weft_messages *m, bool task)
 {
     return weft_msg_has_plans(m) && m->drive(m->job, task);
 }
-extern const struct weft_service weft_msg_rounds;
 
 /* ---- deliver.c ------------------------------------------------------------------------------- */
 
@@ -313,7 +312,6 @@ void weft_msg_idle(struct weft_messages *m);
 
 /* ---- explain.c ------------------------------------------------------------------------------- */
 
-extern const struct weft_service weft_msg_service;
 /* At the end: what was never received, and never completed. */
 void weft_msg_leftovers(struct weft_messages *m);
 

@@ -116,8 +116,7 @@ static weft_status msg_open(struct weft_job *job)
     if (!job->device_ops->host_access && m->stage == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no %d bytes for messages of a device",
                         WEFT_MSG_STAGES * WEFT_MSG_STAGE);
-    WEFT_TRY(weft_service_add(&job->services, &weft_msg_rounds));
-    return weft_service_add(&job->services, &weft_msg_service);
+    return WEFT_OK;
 }
 
 /* ---- meeting --------------------------------------------------------------------------------- */

@@ -116,11 +116,6 @@ static void free_tasks(weft_job *job)
         .kernel = tasks->kernel, .numbers = tasks->numbers, .counted = tasks->counted};
 }
 
-static weft_status tasks_open(struct weft_job *job)
-{
-    return weft_service_add(&job->services, &weft_tasks_service);
-}
-
 static void tasks_close(struct weft_job *job)
 {
     free_tasks(job);
@@ -128,7 +123,7 @@ static void tasks_close(struct weft_job *job)
     job->tasks = NULL;
 }
 
-const struct weft_module weft_tasks_module = {.open = tasks_open, .close = tasks_close};
+const struct weft_module weft_tasks_module = {.close = tasks_close};
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 

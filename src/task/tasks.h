@@ -66,6 +66,4 @@ static inline void *weft_task_carve(unsigned char *memory, size_t *at, size_t by
     return part;
 }
 
-extern const struct weft_service weft_tasks_service; /* report.c */
-
 #endif

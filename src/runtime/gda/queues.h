@@ -111,7 +111,6 @@ bool weft_nic_failed(const struct weft_job *job, uint32_t slot, uint32_t *syndro
 
 /* ---- serve.c, wire.c ---- */
 
-extern const struct weft_service weft_queues_service;
 extern const struct weft_softnic_wire weft_queues_wire;
 
 #endif

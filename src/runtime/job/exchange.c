@@ -239,7 +239,7 @@ static void exchange_waits_for(const struct weft_job *job, const struct weft_wai
 }
 
 const struct weft_service weft_exchange_service = {
-    .frames = WEFT_KIND(WEFT_FRAME_EXCHANGE),
+    .owns[WEFT_OWNS_FRAMES] = WEFT_KIND(WEFT_FRAME_EXCHANGE),
     .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_PROCESS),
     .frame = exchange_frame,
     .waits_for = exchange_waits_for,

@@ -61,6 +61,5 @@ struct weft_elsewhere {
 int weft_exchange_elsewhere(struct weft_job *job, bool close, struct weft_elsewhere *first);
 /* How many barriers of WEFT_COMM_HOST this process has entered. Its own program changes it. */
 uint32_t weft_barriers_entered(const struct weft_job *job);
-extern const struct weft_service weft_exchange_service;
 
 #endif

@@ -139,7 +139,7 @@ int weft_lost(const weft_job *job)
 }
 
 const struct weft_service weft_failure_service = {
-    .frames = WEFT_KIND(WEFT_FRAME_LOST) | WEFT_KIND(WEFT_FRAME_ABORT),
+    .owns[WEFT_OWNS_FRAMES] = WEFT_KIND(WEFT_FRAME_LOST) | WEFT_KIND(WEFT_FRAME_ABORT),
     .frame = failure_frame,
 };
 

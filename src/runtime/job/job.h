@@ -82,7 +82,6 @@ struct weft_job {
     struct weft_job *next_left;              /* open.c */
     struct weft_job *next_watched;           /* watch/monitor.c */
 
-    struct weft_services services;
     struct weft_proxy proxy;
     struct weft_ranks ranks;
     struct weft_space space;
@@ -188,7 +187,6 @@ weft_status weft_job_agree_failure(struct weft_job *job);
                   ##__VA_ARGS__, weft_err_last())
 /* The job has failed: an abort frame arrived, or a process was lost. Monitor only. */
 void weft_job_failed(struct weft_job *job, weft_status status, const char *text);
-extern const struct weft_service weft_failure_service;
 static inline weft_status weft_job_status(const struct weft_job *job)
 {
     return (weft_status)__atomic_load_n(&job->failed, __ATOMIC_ACQUIRE);

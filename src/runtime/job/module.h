@@ -9,7 +9,7 @@
 
 /* Any function may be NULL. */
 struct weft_module {
-    /* Before processes know of each other: adds services and kinds of notices. */
+    /* Before processes know of each other: adds kinds of notices. */
     weft_status (*open)(struct weft_job *job);
     /* All are connected, services do not run yet. Collective, blocking. */
     weft_status (*meet)(struct weft_job *job);

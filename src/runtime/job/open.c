@@ -45,21 +45,14 @@ static weft_status open_together(struct weft_job *job)
     return status;
 }
 
-/* What the runtime itself does, then what layers above do; rounds go in this order. */
-static weft_status add_services(struct weft_job *job)
+static weft_status open_modules(struct weft_job *job)
 {
-    static const struct weft_service *const own[] = {
-        &weft_proxy_service,    &weft_queues_service,  &weft_ask_service,
-        &weft_answer_service,   &weft_network_service, &weft_failure_service,
-        &weft_exchange_service, &weft_memory_service,  &weft_collective_service,
-        &weft_exposure_service, &weft_waiting_service, &weft_text_service};
+    weft_status status = WEFT_OK;
 
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        WEFT_TRY(weft_service_add(&job->services, own[i]));
-    for (int i = 0; weft_modules[i] != NULL; i++)
+    for (int i = 0; weft_modules[i] != NULL && status == WEFT_OK; i++)
         if (weft_modules[i]->open != NULL)
-            WEFT_TRY(weft_modules[i]->open(job));
-    return WEFT_OK;
+            status = weft_modules[i]->open(job);
+    return status;
 }
 
 static void close_modules(struct weft_job *job)
@@ -75,7 +68,7 @@ static void close_modules(struct weft_job *job)
 static weft_status open_steps(struct weft_job *job)
 {
     static weft_status (*const steps[])(struct weft_job *) = {
-        weft_state_open,      add_services,       weft_exchange_open,
+        weft_state_open,      open_modules,       weft_exchange_open,
         weft_collective_open, weft_watchdog_open, weft_state_open_host,
         weft_printer_open,    weft_monitor_start, open_together};
     int turn = 0;

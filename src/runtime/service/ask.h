@@ -58,8 +58,6 @@ void weft_ask_find_reply(struct weft_job *job, struct weft_request *request);
 /* Sends what is left of a request that asks. True: all of it is sent. Progress task only. */
 bool weft_ask_issue(struct weft_job *job, struct weft_request *request);
 
-extern const struct weft_service weft_ask_service, weft_answer_service;
-
 /* answer.c */
 /* Updates reals of 16 bits of device memory, which no errand takes: by swaps of the words around
  * them. bytes: at most WEFT_ASK_ROOM. False: the device failed. */

@@ -171,8 +171,7 @@ static enum weft_taken put_command(struct weft_job *job, uint32_t slot,
 /* False: nothing more can be taken now. */
 static bool take_command(struct weft_job *job, uint32_t slot, const struct weft_command *command)
 {
-    const struct weft_service *owner =
-        weft_service_owner(&job->services, WEFT_OWNS_COMMANDS, command->kind);
+    const struct weft_service *owner = weft_service_owner(WEFT_OWNS_COMMANDS, command->kind);
     enum weft_taken taken = WEFT_TAKEN_WRONG;
 
     if (owner != NULL)

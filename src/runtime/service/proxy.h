@@ -135,7 +135,6 @@ weft_status weft_network_open(struct weft_job *job);
 
 /* ---- proxy.c, request.c, issue.c, progress.c, text.c ---- */
 
-extern const struct weft_service weft_proxy_service, weft_text_service, weft_network_service;
 /* The job fails: a rank sent what no rank sends. */
 void weft_command_wrong(struct weft_job *job, uint32_t slot, const struct weft_command *command);
 /* Takes what it can from one rank's ring; true if it did anything. Progress task only. */

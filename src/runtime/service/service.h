@@ -1,10 +1,8 @@
 /*
  * runtime/service/service.h - what a module, here or in a layer above, does for a job: rounds of
  * the progress and receive tasks, frames of the control channel, commands of ranks, and what to say
- * of who waits for it. The runtime knows modules by this table alone.
- *
- * A kind of command and of wait has one owner. A frame goes to all who asked for its kind, in the
- * order in which they were added: so a loss is WEFT_FRAME_LOST.
+ * of who waits for it. The runtime knows modules by this table alone. A kind of frame, of command
+ * and of wait has one owner.
  */
 #ifndef WEFT_RUNTIME_SERVICE_SERVICE_H
 #define WEFT_RUNTIME_SERVICE_SERVICE_H
@@ -18,9 +16,7 @@
 struct weft_job;
 struct weft_frame;
 
-enum { WEFT_SERVICES = 32, WEFT_SERVICE_KINDS = 32 /* of each sort, from 0 on */ };
-
-/* A set of kinds. */
+/* A set of kinds, which are below 32. */
 #define WEFT_KIND(kind) (1u << (kind))
 
 /* What became of a command. */
@@ -36,7 +32,7 @@ struct weft_wait_seen {
     unsigned long long a, have, need;
 };
 
-enum weft_owned { WEFT_OWNS_COMMANDS, WEFT_OWNS_WAITS }; /* sorts of kinds with one owner */
+enum weft_owned { WEFT_OWNS_FRAMES, WEFT_OWNS_COMMANDS, WEFT_OWNS_WAITS }; /* sorts of kinds */
 
 typedef bool weft_service_round(struct weft_job *job);
 
@@ -44,8 +40,8 @@ struct weft_service {
     /* By side: a round of its task, under its progress lock. True: it did anything, or will have
      * to. */
     weft_service_round *round[2];
-    uint32_t frames, owns[2]; /* sets of kinds; owns: by weft_owned */
-    uint32_t frame_bytes;     /* that its frames have; 0: it looks itself */
+    uint32_t owns[3];     /* sets of kinds, by weft_owned */
+    uint32_t frame_bytes; /* that its frames have; 0: it looks itself */
     /* Monitor only. */
     void (*frame)(struct weft_job *job, const struct weft_frame *frame);
     /* Progress task only. `alone`: nothing of the rank's earlier commands is left to be done. */
@@ -64,28 +60,21 @@ struct weft_service {
     void (*watch)(struct weft_job *job, uint64_t now);
 };
 
-/* A job's modules. */
-struct weft_services {
-    const struct weft_service *list[WEFT_SERVICES];
-    const struct weft_service *owner[2][WEFT_SERVICE_KINDS]; /* by weft_owned and kind */
-    weft_service_round *round[2][WEFT_SERVICES + 1];         /* by side; behind them NULL */
-    uint32_t count, rounds[2];
-};
-
-/*
- * Adds one, for the life of the job. By weft_open, or in a collective call before any process can
- * send what is the module's. Errors: STATE (a kind has an owner), LIMIT.
- */
-weft_status weft_service_add(struct weft_services *services, const struct weft_service *service);
+extern const struct weft_service weft_proxy_service, weft_queues_service, weft_ask_service,
+    weft_answer_service, weft_network_service, weft_failure_service, weft_exchange_service,
+    weft_memory_service, weft_collective_service, weft_exposure_service, weft_waiting_service,
+    weft_text_service, weft_msg_rounds, weft_msg_service, weft_ccl_service, weft_tasks_service;
+/* All of them, in the order of their rounds; behind them NULL. The topmost folder lists them
+ * (task/modules.c). */
+extern const struct weft_service *const weft_services[];
 
 /* NULL: nobody owns this kind. */
-const struct weft_service *weft_service_owner(const struct weft_services *services,
-                                              enum weft_owned sort, uint32_t kind);
+const struct weft_service *weft_service_owner(enum weft_owned sort, uint32_t kind);
 /* What a rank was doing, as the module says whose work it is; "" for 0. */
 void weft_services_work(const struct weft_job *job, uint64_t work, char *text, size_t bytes);
 /* All rounds of a side. True: any did anything. */
 bool weft_services_round(struct weft_job *job, enum weft_net_side side);
-/* False: nobody asked for frames of this kind. */
+/* False: nobody owns frames of this kind. */
 bool weft_services_frame(struct weft_job *job, const struct weft_frame *frame);
 
 #endif

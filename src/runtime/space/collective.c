@@ -315,7 +315,7 @@ static void collective_waits_for(const struct weft_job *job, const struct weft_w
 }
 
 const struct weft_service weft_collective_service = {
-    .frames = WEFT_KIND(WEFT_FRAME_COLLECTIVE),
+    .owns[WEFT_OWNS_FRAMES] = WEFT_KIND(WEFT_FRAME_COLLECTIVE),
     .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_COLLECTIVE),
     .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_REPLY),
     .frame = collective_frame,

@@ -170,7 +170,7 @@ static void exposure_waits_for(const struct weft_job *job, const struct weft_wai
 }
 
 const struct weft_service weft_exposure_service = {
-    .frames = WEFT_KIND(WEFT_FRAME_EXPOSE) | WEFT_KIND(WEFT_FRAME_UNEXPOSE),
+    .owns[WEFT_OWNS_FRAMES] = WEFT_KIND(WEFT_FRAME_EXPOSE) | WEFT_KIND(WEFT_FRAME_UNEXPOSE),
     .frame_bytes = sizeof(struct exposure_frame),
     .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_EXPOSED),
     .frame = exposure_frame,

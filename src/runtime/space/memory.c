@@ -243,7 +243,7 @@ weft_status weft_copy(weft_job *job, void *target, const void *source, size_t by
 }
 
 const struct weft_service weft_memory_service = {
-    .frames = WEFT_KIND(WEFT_FRAME_SEGMENT) | WEFT_KIND(WEFT_FRAME_SEGMENT_FREE),
+    .owns[WEFT_OWNS_FRAMES] = WEFT_KIND(WEFT_FRAME_SEGMENT) | WEFT_KIND(WEFT_FRAME_SEGMENT_FREE),
     .frame_bytes = sizeof(struct segment_frame),
     .frame = memory_frame,
 };

@@ -116,7 +116,6 @@ void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, ui
 /* As weft_malloc, for a caller that goes on without: the error is not the job's. NULL: *status says
  * why, MEMORY or one of the job's. */
 void *weft_memory_take(struct weft_job *job, size_t bytes, weft_status *status);
-extern const struct weft_service weft_memory_service;
 void weft_memory_close(struct weft_job *job);
 
 /* ---- exposure.c ---- */
@@ -131,7 +130,6 @@ bool weft_announced_find(struct weft_job *job, int process, uint32_t number,
 bool weft_announced_is(const struct weft_job *job, weft_win win);
 /* It could not be made: forgets it. */
 void weft_announced_forget(struct weft_job *job, uint32_t number);
-extern const struct weft_service weft_exposure_service;
 void weft_exposure_close(struct weft_job *job);
 
 /* ---- collective.c ---- */
@@ -146,7 +144,6 @@ const char *weft_collective_name(uint64_t op, bool host);
  */
 struct weft_elsewhere;
 bool weft_collective_elsewhere(const struct weft_job *job, struct weft_elsewhere *first);
-extern const struct weft_service weft_collective_service;
 /* Frees what a finished run left behind. Monitor only, at one point of the control channel. */
 void weft_collective_sweep(struct weft_job *job);
 

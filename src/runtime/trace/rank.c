@@ -105,16 +105,15 @@ static void cut(struct walk *w, uint64_t at)
 static void name_region(const struct weft_job *job, const struct weft_trace_event *event,
                         struct region *region)
 {
-    const struct weft_services *const services = &job->services;
     char name[NAME] = "?";
 
     region->args[0] = 0;
     if (event->kind == WEFT_TRACE_REGION)
         weft_trace_region_name(event, name);
-    for (uint32_t i = 0; event->kind == WEFT_TRACE_WORK && i < services->count; i++)
-        if (services->list[i]->work_done != NULL)
-            services->list[i]->work_done(job, event, name, sizeof(name), region->args,
-                                         sizeof(region->args));
+    for (int i = 0; event->kind == WEFT_TRACE_WORK && weft_services[i] != NULL; i++)
+        if (weft_services[i]->work_done != NULL)
+            weft_services[i]->work_done(job, event, name, sizeof(name), region->args,
+                                        sizeof(region->args));
     weft_trace_quote(region->name, sizeof(region->name), name);
 }
 

@@ -164,8 +164,7 @@ void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, si
         .have = __atomic_load_n(&w->have, __ATOMIC_RELAXED),
         .need = __atomic_load_n(&w->need, __ATOMIC_RELAXED),
     };
-    const struct weft_service *owner =
-        weft_service_owner(&job->services, WEFT_OWNS_WAITS, wait.kind);
+    const struct weft_service *owner = weft_service_owner(WEFT_OWNS_WAITS, wait.kind);
     const char *const caller =
         slot == WEFT_HOST_SLOT ? WEFT_PORT_GET(&job->ranks.selves[slot]->port, caller) : NULL;
     const size_t before = caller != NULL ? (size_t)snprintf(text, bytes, "in %s: ", caller) : 0;

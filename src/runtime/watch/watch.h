@@ -30,7 +30,5 @@ struct weft_name weft_comm_name(weft_comm comm);
  * `op`. */
 void weft_waiting_absent(const struct weft_job *job, uint32_t kind, uint64_t op, weft_comm comm,
                          char *text, size_t bytes);
-/* What ranks wait for among themselves. */
-extern const struct weft_service weft_waiting_service;
 
 #endif

@@ -352,9 +352,9 @@ static void look_at_waits(struct weft_job *job, bool judges)
             report(job, slot, seconds, WEFT_OK);
     }
     say_rest(job, lines);
-    for (uint32_t i = 0; i < __atomic_load_n(&job->services.count, __ATOMIC_ACQUIRE); i++)
-        if (job->services.list[i]->watch != NULL)
-            job->services.list[i]->watch(job, job->watch_ns);
+    for (int i = 0; weft_services[i] != NULL; i++)
+        if (weft_services[i]->watch != NULL)
+            weft_services[i]->watch(job, job->watch_ns);
 }
 
 void weft_watchdog_tell(struct weft_job *job)

@@ -1,148 +1,66 @@
 /*
- * What modules register (runtime/service/service.h): who owns a kind is asked for it and nobody
- * else, two owners are refused, a frame goes to all who want it, and a full table says so.
+ * The services of a job (runtime/service/service.h): each kind of frame, command and wait has one
+ * owner, who is found by it, and a frame of another size than the owner's ends the job.
  */
 #include "runtime/service/service.h"
 
-#include "base/say.h"
-#include "boot/frame.h"
+#include "boot/control.h"
 #include "runtime/job/job.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
-enum { FIRST = 3, SECOND = 5, BOTH = 7, NOBODY = 9 };
-
-static char heard[16]; /* who heard a frame, in order */
-
-static void hear(char who)
-{
-    heard[strlen(heard)] = who;
-}
-
-static void hear_a(struct weft_job *job, const struct weft_frame *frame)
-{
-    (void)job, (void)frame;
-    hear('a');
-}
-
-static void hear_b(struct weft_job *job, const struct weft_frame *frame)
-{
-    (void)job, (void)frame;
-    hear('b');
-}
-
-static bool work(struct weft_job *job)
-{
-    (void)job;
-    hear('w');
-    return true;
-}
-
-static bool rest(struct weft_job *job)
-{
-    (void)job;
-    hear('r');
-    return false;
-}
-
-static const struct weft_service a = {.round = {work, rest},
-                                      .frames = WEFT_KIND(FIRST) | WEFT_KIND(BOTH),
-                                      .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(FIRST),
-                                      .owns[WEFT_OWNS_WAITS] = WEFT_KIND(SECOND),
-                                      .frame = hear_a};
-static const struct weft_service b = {.round = {NULL, rest},
-                                      .frames = WEFT_KIND(SECOND) | WEFT_KIND(BOTH),
-                                      .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(SECOND),
-                                      .owns[WEFT_OWNS_WAITS] = WEFT_KIND(FIRST),
-                                      .frame = hear_b};
-
-static struct weft_job *make(void)
-{
-    struct weft_job *job = calloc(1, sizeof(*job));
-    assert_non_null(job);
-    assert_int_equal(weft_service_add(&job->services, &a), WEFT_OK);
-    assert_int_equal(weft_service_add(&job->services, &b), WEFT_OK);
-    memset(heard, 0, sizeof(heard));
-    return job;
-}
+enum { SORTS = 3, KINDS = 32, LAST_FRAME = WEFT_FRAME_UNEXPOSE };
 
 static void a_kind_has_one_owner(void **state)
 {
-    static const struct weft_service thief = {.owns[WEFT_OWNS_COMMANDS] =
-                                                  WEFT_KIND(NOBODY) | WEFT_KIND(SECOND)};
-    static const struct weft_service eavesdropper = {.owns[WEFT_OWNS_WAITS] = WEFT_KIND(FIRST)};
-    struct weft_job *job = make();
-
     (void)state;
-    assert_ptr_equal(weft_service_owner(&job->services, WEFT_OWNS_COMMANDS, FIRST), &a);
-    assert_ptr_equal(weft_service_owner(&job->services, WEFT_OWNS_COMMANDS, SECOND), &b);
-    assert_ptr_equal(weft_service_owner(&job->services, WEFT_OWNS_WAITS, FIRST), &b);
-    assert_ptr_equal(weft_service_owner(&job->services, WEFT_OWNS_WAITS, SECOND), &a);
-    assert_int_equal(weft_service_add(&job->services, &thief), WEFT_ERR_STATE);
-    assert_int_equal(weft_service_add(&job->services, &eavesdropper), WEFT_ERR_STATE);
-    assert_null(weft_service_owner(&job->services, WEFT_OWNS_COMMANDS,
-                                   NOBODY)); /* nothing of what was refused remains */
-    assert_int_equal(job->services.count, 2);
-    free(job);
+    for (uint32_t sort = 0; sort < SORTS; sort++)
+        for (uint32_t kind = 0; kind < KINDS; kind++) {
+            const struct weft_service *owner = NULL;
+            for (int i = 0; weft_services[i] != NULL; i++) {
+                if ((weft_services[i]->owns[sort] & WEFT_KIND(kind)) == 0)
+                    continue;
+                assert_null(owner);
+                owner = weft_services[i];
+            }
+            assert_ptr_equal(weft_service_owner((enum weft_owned)sort, kind), owner);
+        }
+    assert_null(weft_service_owner(WEFT_OWNS_FRAMES, KINDS + WEFT_FRAME_EXCHANGE));
 }
 
-static void frames_go_to_all_who_want_them(void **state)
+static void every_kind_is_owned(void **state)
 {
-    struct weft_job *job = make();
-    struct weft_frame frame = {.kind = FIRST};
-
     (void)state;
-    assert_true(weft_services_frame(job, &frame));
-    frame.kind = BOTH;
-    assert_true(weft_services_frame(job, &frame));
-    frame.kind = SECOND;
-    assert_true(weft_services_frame(job, &frame));
-    assert_string_equal(heard, "aabb");
-    frame.kind = NOBODY;
-    assert_false(weft_services_frame(job, &frame));
-    frame.kind = WEFT_SERVICE_KINDS + FIRST; /* no kind, and not FIRST */
-    assert_false(weft_services_frame(job, &frame));
-    assert_string_equal(heard, "aabb");
-    free(job);
+    for (uint32_t kind = WEFT_FRAME_LOST; kind <= LAST_FRAME; kind++)
+        assert_non_null(weft_service_owner(WEFT_OWNS_FRAMES, kind)->frame);
+    assert_null(weft_service_owner(WEFT_OWNS_FRAMES, WEFT_FRAME_SITE)); /* not the monitor's */
+    for (uint32_t kind = WEFT_COMMAND_PUT; kind <= WEFT_COMMAND_ASK; kind++)
+        if (kind != WEFT_COMMAND_LOG) /* in a ring of its own */
+            assert_non_null(weft_service_owner(WEFT_OWNS_COMMANDS, kind)->command);
 }
 
-static void rounds_are_made_by_side(void **state)
+static void frames_have_their_size(void **state)
 {
-    struct weft_job *job = make();
+    static struct weft_job job;
+    struct weft_frame frame = {.kind = WEFT_FRAME_SEGMENT, .source = 3, .bytes = 1};
 
     (void)state;
-    assert_true(weft_services_round(job, 0));
-    assert_string_equal(heard, "w");
-    assert_false(weft_services_round(job, 1));
-    assert_string_equal(heard, "wrr");
-    free(job);
-}
-
-static void a_full_table_refuses(void **state)
-{
-    static const struct weft_service plain;
-    struct weft_job *job = make();
-
-    (void)state;
-    while (job->services.count < WEFT_SERVICES)
-        assert_int_equal(weft_service_add(&job->services, &plain), WEFT_OK);
-    assert_int_equal(weft_service_add(&job->services, &plain), WEFT_ERR_LIMIT);
-    assert_int_equal(job->services.count, WEFT_SERVICES);
-    free(job);
+    job.failing = 1; /* it has been told: nothing is sent */
+    assert_true(weft_services_frame(&job, &frame));
+    frame.kind = WEFT_FRAME_SITE;
+    assert_false(weft_services_frame(&job, &frame));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_kind_has_one_owner), cmocka_unit_test(frames_go_to_all_who_want_them),
-        cmocka_unit_test(rounds_are_made_by_side), cmocka_unit_test(a_full_table_refuses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_kind_has_one_owner),
+                                       cmocka_unit_test(every_kind_is_owned),
+                                       cmocka_unit_test(frames_have_their_size)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
