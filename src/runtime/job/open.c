@@ -162,7 +162,8 @@ static weft_status release(struct weft_job *job, bool orderly)
     if (job->device != NULL)
         job->device_ops->close(job->device);
     free(job->processes);
-    weft_say_process_of_all(-1);
+    if (!weft_local_here())
+        weft_say_process_of_all(weft_watched_process());
     free(job);
     weft_random_left();
     return printed;

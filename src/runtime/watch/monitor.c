@@ -49,6 +49,14 @@ struct weft_job *weft_watched_next(const struct weft_job *job)
     return job == NULL ? weft_watched : job->next_watched;
 }
 
+int weft_watched_process(void)
+{
+    weft_lock(&watched_lock);
+    const int process = weft_watched != NULL ? weft_watched->numbers.process : -1;
+    weft_unlock(&watched_lock);
+    return process;
+}
+
 weft_status weft_monitor_start(struct weft_job *job)
 {
     WEFT_TRY(weft_task_start(&job->monitor, "weft monitor", monitor_main, job));
