@@ -38,12 +38,19 @@ WEFT_HOT bool weft_is_private(const weft_self *self, const void *memory)
 #endif
 }
 
-/* Memory of the caller's, which a call is to send or fill, is NULL or private. */
+/* Memory of the caller's, which a call is to send or fill, is NULL or private: says which. */
 WEFT_COLD void weft_fail_memory(weft_self *self, const char *call, const void *memory)
 {
-    weft_fail_in(self, WEFT_ERR_ARGUMENT, call,
-                 "%s: memory 0x%llx is NULL, on the rank's stack or shared by its threads",
-                 (int64_t)(uintptr_t)memory, 0, 0, 0);
+    const char *text = "%s: the memory is NULL";
+
+#ifndef __CUDACC__
+    if (memory != NULL && self->port.team != NULL && weft_team_shares(self->port.team, memory))
+        text =
+            "%s: memory 0x%llx is shared by the rank's threads, and no GPU could send or fill it";
+    else if (memory != NULL)
+        text = "%s: memory 0x%llx is on the rank's stack, and no GPU could send or fill it";
+#endif
+    weft_fail_in(self, WEFT_ERR_ARGUMENT, call, text, (int64_t)(uintptr_t)memory, 0, 0, 0);
 }
 
 WEFT_INLINE weft_log_arg weft_value(uint64_t bits, weft_log_kind kind)

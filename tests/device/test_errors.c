@@ -20,7 +20,7 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(put_2d_beyond, ERR_BOUNDS, "weft_put_2d:", "4611686018427387904")                            \
     X(put_2d_rows_overlap, ERR_ARGUMENT, "weft_put_2d:", "7")                                      \
     X(put_to_empty, ERR_BOUNDS, "weft_put:", "0")                                                  \
-    X(put_null, ERR_ARGUMENT, "weft_put:", "NULL")                                                 \
+    X(put_null, ERR_ARGUMENT, "weft_put:", "the memory is NULL")                                   \
     X(put_rank, ERR_RANK, "weft_put:", "1000000")                                                  \
     X(put_rank_negative, ERR_RANK, "weft_put_notify:", "-1")                                       \
     X(put_device_window, ERR_RANK, "weft_put:", "ranks")                                           \

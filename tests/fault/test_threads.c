@@ -184,8 +184,8 @@ static int all_named(void)
            names(LANES, WEFT_ERR_ARGUMENT, "weft_lane_sum: 3 lanes do not divide 4 threads") +
            names(OPERATION_DIFFERS, WEFT_ERR_MISMATCH, "weft_block_reduce: operation is 1") +
            names(OWN_STACK, WEFT_ERR_ARGUMENT, "weft_put: source is on each thread's own stack") +
-           names(SHARED_SOURCE, WEFT_ERR_ARGUMENT, "memory 0x") +
-           names(SHARED_BYTES, WEFT_ERR_ARGUMENT, "memory 0x") +
+           names(SHARED_SOURCE, WEFT_ERR_ARGUMENT, "is shared by the rank's threads, and no GPU") +
+           names(SHARED_BYTES, WEFT_ERR_ARGUMENT, "is on the rank's stack, and no GPU") +
            names(FETCHED_TO_STACK, WEFT_ERR_ARGUMENT,
                  "weft_get: to is on each thread's own stack") +
            names(PART_OF_WARP, WEFT_ERR_MISMATCH,
@@ -231,9 +231,9 @@ int main(void)
     failures += names(WARPS_WAIT, WEFT_ERR_DEADLOCK, "in weft_wait for tag 5: has 0 of 1");
     unsetenv("WEFT_CPU_SCHEDULE");
     setenv("WEFT_CPU_THREADS", "1", 1);
-    failures += names(OWN_STACK, WEFT_ERR_ARGUMENT, "memory 0x") +
-                names(SHARED_SOURCE, WEFT_ERR_ARGUMENT, "memory 0x") +
-                names(SHARED_BYTES, WEFT_ERR_ARGUMENT, "memory 0x") +
+    failures += names(OWN_STACK, WEFT_ERR_ARGUMENT, "is on the rank's stack, and no GPU") +
+                names(SHARED_SOURCE, WEFT_ERR_ARGUMENT, "is on the rank's stack, and no GPU") +
+                names(SHARED_BYTES, WEFT_ERR_ARGUMENT, "is on the rank's stack, and no GPU") +
                 names(FETCHED_TO_STACK, WEFT_ERR_ARGUMENT, "weft_get: memory 0x") +
                 names(SUMMED_FROM_STACK, WEFT_ERR_ARGUMENT, "weft_allreduce: memory 0x");
     return failures == 0 ? 0 : 1;

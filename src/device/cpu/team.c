@@ -382,13 +382,19 @@ WEFT_UNSEEN void *weft_team_share(struct weft_thread_team *team, const void *key
     return shared->memory;
 }
 
+bool weft_team_shares(const struct weft_thread_team *team, const void *address)
+{
+    const struct shared *shared = team->shared;
+
+    while (shared != NULL && (uintptr_t)address - (uintptr_t)shared->memory >= shared->bytes)
+        shared = shared->next;
+    return shared != NULL;
+}
+
 bool weft_team_holds(const struct weft_thread_team *team, const void *address)
 {
     for (int t = 0; t < team->threads; t++)
         if (is_own(team, t, (uintptr_t)address))
             return true;
-    for (const struct shared *shared = team->shared; shared != NULL; shared = shared->next)
-        if ((uintptr_t)address - (uintptr_t)shared->memory < shared->bytes)
-            return true;
-    return false;
+    return weft_team_shares(team, address);
 }

@@ -113,7 +113,8 @@ const struct weft_call *weft_team_call(const struct weft_thread_team *team, int 
 
 /* Memory of that size for all threads, under a key; the same each time. NULL: there is none. */
 void *weft_team_share(struct weft_thread_team *team, const void *key, size_t bytes);
-/* Whether an address lies on a thread's stack, or in what the team shares. */
+/* Whether an address lies in what the team shares; or there, or on a thread's stack. */
+bool weft_team_shares(const struct weft_thread_team *team, const void *address);
 bool weft_team_holds(const struct weft_thread_team *team, const void *address);
 
 #endif
