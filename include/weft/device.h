@@ -373,28 +373,6 @@ WEFT_FN void weft_region_end(weft_self *self);
  * prints one line a call; thread 0 decides. It waits for room only while the rank's earlier lines
  * are not printed yet. A line does not delay puts.
  */
-typedef struct weft_log_arg {
-    uint64_t bits;
-    uint32_t kind; /* a weft_log_kind */
-    uint32_t unused;
-} weft_log_arg;
-
-typedef enum weft_log_kind {
-    WEFT_LOG_INT,
-    WEFT_LOG_UINT,
-    WEFT_LOG_REAL,
-    WEFT_LOG_PTR,
-    WEFT_LOG_COMM, /* weft's own: a communicator, by its name for %s */
-    WEFT_LOG_TYPE, /* weft's own: a weft_type, by its name */
-    WEFT_LOG_OPERATION,
-    WEFT_LOG_STRING /* bits: its address; on the way to the host, how many bytes it has */
-} weft_log_kind;
-
-#define WEFT_LOG_ARGS 8
-#define WEFT_LOG_TEXT 320 /* longest format together with its text arguments; more is cut */
-
-WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
-                             const weft_log_arg *args);
 
 #ifdef __cplusplus
 }

@@ -1,12 +1,44 @@
 /*
- * weft/log_args.h - how weft_log turns its arguments into weft_log_arg values: by _Generic in C,
- * by overloads in C++ and CUDA C. Included by device.h; nothing here is for kernels to name.
+ * weft/log_args.h - weft_log: what it passes on, and how it turns its arguments into that: by
+ * _Generic in C, by overloads in C++ and CUDA C. Included by device.h, which says what weft_log
+ * does; nothing else here is for kernels to name.
  */
 #ifndef WEFT_LOG_ARGS_H
 #define WEFT_LOG_ARGS_H
 
 #ifndef WEFT_DEVICE_H
 #error "weft/log_args.h is a part of weft/device.h: include that"
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct weft_log_arg {
+    uint64_t bits;
+    uint32_t kind; /* a weft_log_kind */
+    uint32_t unused;
+} weft_log_arg;
+
+typedef enum weft_log_kind {
+    WEFT_LOG_INT,
+    WEFT_LOG_UINT,
+    WEFT_LOG_REAL,
+    WEFT_LOG_PTR,
+    WEFT_LOG_COMM, /* weft's own: a communicator, by its name for %s */
+    WEFT_LOG_TYPE, /* weft's own: a weft_type, by its name */
+    WEFT_LOG_OPERATION,
+    WEFT_LOG_STRING /* bits: its address; on the way to the host, how many bytes it has */
+} weft_log_kind;
+
+#define WEFT_LOG_ARGS 8
+#define WEFT_LOG_TEXT 320 /* longest format together with its text arguments; more is cut */
+
+WEFT_FN void weft_log_values(weft_self *self, const char *format, int count,
+                             const weft_log_arg *args);
+
+#ifdef __cplusplus
+}
 #endif
 
 /* Never called: the compiler compares what stands there with the format, as it does for printf. */

@@ -24,8 +24,7 @@ enum { PROBE_AFTER_S = 2, PROBE_EVERY_S = 1, PROBES_MOST = 127, AGAIN_MS = 1000 
 #define TCP_RTO_MAX_MS 44
 #endif
 
-/* poll's view of a deadline: rounded up, in steps of at most a minute. */
-static int milliseconds_until(uint64_t deadline)
+int weft_socket_milliseconds(uint64_t deadline)
 {
     const uint64_t now = weft_now_ns();
     const uint64_t left = deadline > now ? (deadline - now + 999999) / 1000000 : 0;
@@ -37,7 +36,7 @@ bool weft_socket_await(int fd, short events, int wake, uint64_t deadline)
     struct pollfd polled[2] = {{.fd = fd, .events = events}, {.fd = wake, .events = POLLIN}};
 
     for (;;) {
-        if (poll(polled, 2, milliseconds_until(deadline)) > 0)
+        if (poll(polled, 2, weft_socket_milliseconds(deadline)) > 0)
             return polled[0].revents != 0;
         if (weft_now_ns() >= deadline)
             return false;

@@ -42,6 +42,8 @@ bool weft_socket_silent(int fd, int silence_s);
 /* Sends all of it, blocking. False with errno if the connection has ended. */
 bool weft_socket_send(int fd, const void *data, size_t bytes);
 
+/* poll's view of a deadline: rounded up, in steps of at most a minute. */
+int weft_socket_milliseconds(uint64_t deadline);
 /*
  * Polls fd for events, also through signals: false when the deadline came first, or `wake`, another
  * descriptor (-1: none), was readable first.

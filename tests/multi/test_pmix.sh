@@ -60,6 +60,9 @@ launch 2 "$bin/weftrun" -n 3 "$bin/tests/test_lost_host" 0 || fail "status $?"
 name="jobs of one under a launcher"
 WEFT_PMIX=off launch 3 -x WEFT_PMIX "$bin/tests/test_lost_host" 0.1 || fail "status $?"
 [ "$(grep -c ready out)" -eq 3 ] || fail "$(cat out)"
+name="random mode is for one address space"
+launch 2 -x WEFT_CPU_SCHEDULE=random:1 --mca orte_abort_timeout 5 "$bin/tests/test_lost_host" 0 && fail "it runs"
+grep -q "random mode wants the whole job in one address space" err || fail "$(cat err)"
 name="an interface that is not there"
 WEFT_INTERFACE=nonesuch launch 2 --mca orte_abort_timeout 5 "$bin/tests/test_lost_host" 0
 # On one host the loopback interface is enough, whatever the name.

@@ -27,10 +27,10 @@ static void kill_each(void)
 
 void children_kill(void)
 {
-    const uint64_t deadline = now_ns() + CHILDREN_NS;
+    const uint64_t deadline = weft_now_ns() + CHILDREN_NS;
 
     /* The death of one may hand over its children: again, until there are none. */
-    while (now_ns() < deadline) {
+    while (weft_now_ns() < deadline) {
         kill_each();
         const pid_t ended = waitpid(-1, NULL, WNOHANG);
         if (ended < 0)

@@ -43,7 +43,7 @@ static void *turn_away(void *argument)
         if (fd < 0)
             continue;
         /* What it says is read first, or the end of the connection overtakes the answer. */
-        if (weft_socket_await(fd, POLLIN, -1, now_ns() + HELLO_NS) &&
+        if (weft_socket_await(fd, POLLIN, -1, weft_now_ns() + HELLO_NS) &&
             recv(fd, hello, sizeof(hello), MSG_DONTWAIT) > 0)
             (void)weft_socket_send(fd, wire, sizeof(wire));
         close(fd);
@@ -82,7 +82,7 @@ void launch_miss(const struct job *job, int k)
         take_root(&roots[0]);
         return;
     }
-    const int fd = weft_socket_connect(&roots[0], now_ns() + PATIENCE_NS, &reason);
+    const int fd = weft_socket_connect(&roots[0], weft_now_ns() + PATIENCE_NS, &reason);
     if (fd < 0)
         return;
     memcpy(hello.secret, job->secret, sizeof(hello.secret));

@@ -18,7 +18,7 @@ static bool no_waiting(int fd)
 
 bool link_open(struct link *link, int in, int out, int silence_s)
 {
-    const uint64_t now = now_ns();
+    const uint64_t now = weft_now_ns();
 
     *link = (struct link){
         .in = in, .out = out, .silence_s = silence_s, .heard = now, .spoke = now, .asked = now};
@@ -85,7 +85,7 @@ bool link_send(struct link *link, enum record kind, int process, const void *pay
     if (bytes > 0)
         memcpy(link->waiting + link->end + WEFT_HEADER_BYTES, payload, bytes);
     link->end += WEFT_HEADER_BYTES + bytes;
-    link->spoke = now_ns();
+    link->spoke = weft_now_ns();
     return link_flush(link);
 }
 
@@ -97,7 +97,7 @@ bool link_text(struct link *link, enum record kind, const char *text)
 bool link_beat(struct link *link)
 {
     /* What waits to be sent says as much, once it gets through. */
-    if (link_backlog(link) > 0 || now_ns() - link->spoke < (uint64_t)LINK_BEAT_MS * 1000000)
+    if (link_backlog(link) > 0 || weft_now_ns() - link->spoke < (uint64_t)LINK_BEAT_MS * 1000000)
         return true;
     return link_send(link, RECORD_BEAT, 0, NULL, 0);
 }
@@ -116,7 +116,7 @@ bool link_read(struct link *link)
     if (got <= 0)
         return false;
     stream->end += (size_t)got;
-    link->heard = now_ns();
+    link->heard = weft_now_ns();
     return true;
 }
 
@@ -132,7 +132,7 @@ int link_take(struct link *link, struct weft_header *header, const void **payloa
 
 bool link_silent(struct link *link)
 {
-    const uint64_t now = now_ns(), passed = now - link->asked;
+    const uint64_t now = weft_now_ns(), passed = now - link->asked;
 
     if (passed > (uint64_t)LINK_BEAT_MS * 1000000)
         link->heard = now;

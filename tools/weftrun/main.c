@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TEXT(x)  #x
@@ -87,17 +86,9 @@ void complain(const char *format, ...)
     output_say(line, end + 1);
 }
 
-uint64_t now_ns(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail */
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 uint64_t after(double seconds)
 {
-    return now_ns() + (uint64_t)(seconds * 1e9);
+    return weft_now_ns() + (uint64_t)(seconds * 1e9);
 }
 
 /* A time of 0 to a year. */
@@ -284,7 +275,7 @@ static int run(struct job *job)
         status = launch_prepare(job);
     if (status != 0)
         return status;
-    job->begin = now_ns();
+    job->begin = weft_now_ns();
     status = start(job);
     if (status != 0) {
         children_end(job);

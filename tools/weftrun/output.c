@@ -144,7 +144,7 @@ close_log:
 static bool await_reader(int fd)
 {
     struct pollfd polled = {.fd = fd, .events = POLLOUT};
-    const uint64_t since = now_ns();
+    const uint64_t since = weft_now_ns();
 
     while (poll(&polled, 1, WAIT_MS) <= 0) {
         if (meanwhile != NULL && !meanwhile(meanwhile_context, since))

@@ -125,7 +125,7 @@ static bool take(struct job *job, struct host *host, const struct weft_header *h
 static void hang_up(struct host *host)
 {
     link_close(&host->link);
-    host->hung_up = now_ns();
+    host->hung_up = weft_now_ns();
 }
 
 /* What came is no record. Before the helper's first word, the shell there may have spoken. */
@@ -265,7 +265,7 @@ void remote_beat(struct host *host)
 
 void remote_look(const struct job *job, struct host *host)
 {
-    const uint64_t now = now_ns(), second = 1000000000;
+    const uint64_t now = weft_now_ns(), second = 1000000000;
 
     if (host->pid == 0)
         return;

@@ -8,6 +8,8 @@
  */
 #include "weftrun.h"
 
+#include "boot/socket.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +158,7 @@ static void take_signal(struct watch *watch, const struct signalfd_siginfo *sign
     const int number = (int)signal->ssi_signo;
 
     if (number != SIGUSR1 && number != SIGUSR2 && watch->asked == 0)
-        watch->asked = now_ns();
+        watch->asked = weft_now_ns();
     if (number == SIGINT && watch->interrupted) {
         enter(watch, KILLED, 0);
         return;
@@ -187,7 +189,7 @@ static void take_signals(struct watch *watch)
 
 static void look_at_clock(struct watch *watch)
 {
-    const uint64_t now = now_ns();
+    const uint64_t now = weft_now_ns();
 
     if (now >= watch->verdict.due)
         verdict_say(&watch->verdict, watch->job);
@@ -202,18 +204,13 @@ static void look_at_clock(struct watch *watch)
     }
 }
 
-/* For poll: until the next deadline, rounded up. */
+/* For poll: until the next deadline. */
 static int milliseconds_left(const struct watch *watch)
 {
     const uint64_t end = watch->deadline < watch->time_over ? watch->deadline : watch->time_over;
-    const uint64_t next = end < watch->verdict.due ? end : watch->verdict.due, now = now_ns();
+    const uint64_t next = end < watch->verdict.due ? end : watch->verdict.due;
 
-    if (next == UINT64_MAX)
-        return -1;
-    if (next <= now)
-        return 0;
-    const uint64_t left = (next - now + 999999) / 1000000;
-    return left > 60000 ? 60000 : (int)left;
+    return next == UINT64_MAX ? -1 : weft_socket_milliseconds(next);
 }
 
 /*
@@ -232,7 +229,7 @@ static bool rest(void *context, uint64_t since)
     look_at_clock(watch);
     if (watch->asked == 0)
         return true;
-    return now_ns() < (watch->asked > since ? watch->asked : since) + READER_NS;
+    return weft_now_ns() < (watch->asked > since ? watch->asked : since) + READER_NS;
 }
 
 static bool wants_input(const struct job *job)
@@ -370,7 +367,7 @@ static void wait_for_helpers(struct watch *watch)
     watch->stage = KILLED;
     watch->deadline = UINT64_MAX;
     signal_all(watch, SIGTERM); /* to one that stays in place of process 0 */
-    while (helpers_left(watch) && now_ns() < deadline && watch_round(watch))
+    while (helpers_left(watch) && weft_now_ns() < deadline && watch_round(watch))
         ;
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/netif.h"
 #include "base/poll.h"
+#include "base/task.h"
 #include "link.h"
 
 #include <signal.h>
@@ -100,8 +101,7 @@ struct job {
  */
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Monotonic time; and so much later. */
-uint64_t now_ns(void);
+/* The time, in weft_now_ns, so many seconds from now. */
 uint64_t after(double seconds);
 
 /* Complaints are kept from now on, the last one here. */

@@ -18,8 +18,7 @@
 #include <string.h>
 
 /* X(name): what is needed of libpmix. */
-#define PMIX_FUNCTIONS(X)                                                                          \
-    X(Init) X(Put) X(Commit) X(Fence) X(Fence_nb) X(Get) X(Finalize) X(Error_string)
+#define PMIX_FUNCTIONS(X) X(Init) X(Put) X(Commit) X(Fence_nb) X(Get) X(Finalize) X(Error_string)
 
 static struct {
 #define PMIX_FIELD(name) __typeof__(PMIx_##name) *name;
@@ -138,10 +137,7 @@ static void fence_over(pmix_status_t status, void *unused)
     weft_bell_ring(&pmix.bell);
 }
 
-/*
- * Waits until all are here; then all have what process 0 put. In random mode, where no other thread
- * may ring a bell, without a limit.
- */
+/* Waits until all are here; then all have what process 0 put. */
 static weft_status fence(double seconds)
 {
     pmix_info_t *const collect = &pmix.collect;
@@ -151,10 +147,8 @@ static weft_status fence(double seconds)
     collect->value.type = PMIX_BOOL;
     collect->value.data.flag = true;
     pmix.fenced = 0;
-    pmix_status_t status = weft_model != NULL
-                               ? pmix.Fence(NULL, 0, collect, 1)
-                               : pmix.Fence_nb(NULL, 0, collect, 1, fence_over, NULL);
-    if (status == PMIX_SUCCESS && weft_model == NULL) {
+    pmix_status_t status = pmix.Fence_nb(NULL, 0, collect, 1, fence_over, NULL);
+    if (status == PMIX_SUCCESS) {
         pmix.stuck = !weft_bell_await(&pmix.bell, &pmix.fenced, 1,
                                       weft_now_ns() + (uint64_t)(seconds * 1e9));
         if (pmix.stuck)
@@ -225,7 +219,7 @@ weft_status weft_pmix_join(struct weft_config *config)
                         pmix.self.rank, processes);
     config->process = (int)pmix.self.rank;
     config->processes = (int)processes;
-    if (processes == 1)
+    if (processes == 1 || weft_model != NULL) /* weft_control_open refuses the latter */
         return WEFT_OK;
     weft_say_process((int)pmix.self.rank);
     pmix.jobs++;
