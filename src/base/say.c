@@ -88,6 +88,18 @@ int weft_format(char *text, size_t bytes, const char *format, va_list list)
     return length;
 }
 
+void weft_text_add(struct weft_text *text, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    const int more = weft_format(text->at + text->used, text->room - text->used, format, list);
+    va_end(list);
+    text->used += more > 0 ? (size_t)more : 0;
+    if (text->used >= text->room)
+        text->used = text->room - 1;
+}
+
 void weft_say(enum weft_level level, const char *format, ...)
 {
     char text[LINE];

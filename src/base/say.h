@@ -32,6 +32,14 @@ void weft_say_to(int file);
 int weft_format(char *text, size_t bytes, const char *format, va_list list)
     __attribute__((format(printf, 3, 0)));
 
+/* Text that grows, in the locale C, as long as there is room: it ends with a zero always. */
+struct weft_text {
+    char *at;
+    size_t room, used;
+};
+void weft_text_add(struct weft_text *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
 /* Prints "weft: [p<process>] text\n" in one write. Any thread. */
 void weft_say(enum weft_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

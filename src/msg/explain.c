@@ -1,76 +1,58 @@
 /* msg/explain.c - in words: what a call waits for, what is left at the end. Lock held. */
 #include "msg/msg.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 
 enum { NAMED = 4 /* messages that are named one by one */ };
 
-/* Text that grows, up to its room. */
-struct text {
-    char *at;
-    size_t room, used;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *text, const char *format, ...)
-{
-    va_list list;
-
-    if (text->used >= text->room)
-        return;
-    va_start(list, format);
-    const int more = vsnprintf(text->at + text->used, text->room - text->used, format, list);
-    va_end(list);
-    text->used += more > 0 ? (size_t)more : 0;
-}
-
 /* "process 0", "any process". In a group members are told by their processes, too. */
-static void add_process(struct text *text, const struct weft_msg_context *context, int process)
+static void add_process(struct weft_text *text, const struct weft_msg_context *context, int process)
 {
     if (process == WEFT_ANY)
-        add(text, "any process");
+        weft_text_add(text, "any process");
     else if (context->process == NULL || context->members == 0 ||
              (context->words != NULL && weft_context_member(context, process) == process))
-        add(text, "process %d", process);
+        weft_text_add(text, "process %d", process);
     else if (context->words != NULL) /* they name the communicator */
-        add(text, "member %d (process %d)", weft_context_member(context, process), process);
+        weft_text_add(text, "member %d (process %d)", weft_context_member(context, process),
+                      process);
     else
-        add(text, "member %d (process %d) of 0x%x", weft_context_member(context, process), process,
-            context->handle);
+        weft_text_add(text, "member %d (process %d) of 0x%x", weft_context_member(context, process),
+                      process, context->handle);
 }
 
 /* "tag 3", or what the context calls it. */
-static void add_words(struct text *text, const struct weft_msg_context *context, int tag)
+static void add_words(struct weft_text *text, const struct weft_msg_context *context, int tag)
 {
     char words[96];
 
     if (context->words == NULL) {
-        add(text, "tag %d", tag);
+        weft_text_add(text, "tag %d", tag);
         return;
     }
     context->words(context->words_of, tag, words, sizeof(words));
-    add(text, "%s", words);
+    weft_text_add(text, "%s", words);
 }
 
-static void add_tag(struct text *text, const struct weft_msg_context *context, int tag)
+static void add_tag(struct weft_text *text, const struct weft_msg_context *context, int tag)
 {
     if (tag == WEFT_ANY)
-        add(text, " with any tag");
+        weft_text_add(text, " with any tag");
     else if (context->words == NULL) /* else the call has said it */
-        add(text, " with tag %d", tag);
+        weft_text_add(text, " with tag %d", tag);
 }
 
-static void add_call(struct text *text, const struct weft_transfer *transfer)
+static void add_call(struct weft_text *text, const struct weft_transfer *transfer)
 {
     if (transfer->context != NULL && transfer->context->words != NULL)
         add_words(text, transfer->context, transfer->posted.tag);
     else
-        add(text, "%s", transfer->call);
-    add(text, " ");
+        weft_text_add(text, "%s", transfer->call);
+    weft_text_add(text, " ");
 }
 
 /* "tag 6 (8 bytes), tag 9 (16 bytes)": more of those of a process, or of all. */
-static void add_kept(struct text *text, const struct weft_msg_context *context, int process,
+static void add_kept(struct weft_text *text, const struct weft_msg_context *context, int process,
                      int *count)
 {
     const struct weft_kept *kept;
@@ -79,40 +61,40 @@ static void add_kept(struct text *text, const struct weft_msg_context *context, 
         const struct weft_unexpected *message = (const void *)kept;
         if ((process != WEFT_ANY && kept->from != process) || (*count)++ >= NAMED)
             continue;
-        add(text, "%s", *count == 1 ? "" : ", ");
+        weft_text_add(text, "%s", *count == 1 ? "" : ", ");
         add_words(text, context, kept->tag);
-        add(text, " (%llu bytes", (unsigned long long)message->text.bytes);
+        weft_text_add(text, " (%llu bytes", (unsigned long long)message->text.bytes);
         if (process == WEFT_ANY) {
-            add(text, " from ");
+            weft_text_add(text, " from ");
             add_process(text, context, kept->from);
         }
-        add(text, ")");
+        weft_text_add(text, ")");
     }
 }
 
-static void add_more(struct text *text, int count)
+static void add_more(struct weft_text *text, int count)
 {
     if (count > NAMED)
-        add(text, " and %d more", count - NAMED);
+        weft_text_add(text, " and %d more", count - NAMED);
 }
 
-static void add_waiting(struct text *text, const struct weft_transfer *transfer)
+static void add_waiting(struct weft_text *text, const struct weft_transfer *transfer)
 {
     const struct weft_msg_context *context = transfer->context;
     const bool from_any = transfer->posted.from == WEFT_ANY;
     int count = 0;
 
-    add(text, "for a message from ");
+    weft_text_add(text, "for a message from ");
     add_process(text, context, transfer->posted.from);
     add_tag(text, context, transfer->posted.tag);
-    add(text, from_any ? ": there, unmatched: " : ": there from it, unmatched: ");
+    weft_text_add(text, from_any ? ": there, unmatched: " : ": there from it, unmatched: ");
     add_kept(text, context, transfer->posted.from, &count);
     add_more(text, count);
     if (count == 0)
-        add(text, "nothing");
+        weft_text_add(text, "nothing");
 }
 
-static void add_transfer(struct text *text, const struct weft_transfer *transfer)
+static void add_transfer(struct weft_text *text, const struct weft_transfer *transfer)
 {
     const bool writes = transfer->sends && transfer->state == WEFT_TRANSFER_READS;
 
@@ -124,25 +106,25 @@ static void add_transfer(struct text *text, const struct weft_transfer *transfer
     case WEFT_TRANSFER_READS:
     case WEFT_TRANSFER_GRANTED:
     case WEFT_TRANSFER_WRITTEN:
-        add(text, "for a message from ");
+        weft_text_add(text, "for a message from ");
         add_process(text, transfer->context, transfer->peer);
         add_tag(text, transfer->context, transfer->message.tag);
-        add(text, ": %zu of %zu bytes came", transfer->moved, transfer->room);
+        weft_text_add(text, ": %zu of %zu bytes came", transfer->moved, transfer->room);
         return;
     case WEFT_TRANSFER_QUEUED:
     case WEFT_TRANSFER_SENT:
-        add(text, "for ");
+        weft_text_add(text, "for ");
         add_process(text, transfer->context, transfer->peer);
-        add(text, " to receive %zu bytes", transfer->room);
+        weft_text_add(text, " to receive %zu bytes", transfer->room);
         add_tag(text, transfer->context, transfer->posted.tag);
         return;
     case WEFT_TRANSFER_PIECES:
     case WEFT_TRANSFER_PUT:
-        add(text, "to send process %d %zu bytes: %zu went", transfer->peer, transfer->room,
-            transfer->moved);
+        weft_text_add(text, "to send process %d %zu bytes: %zu went", transfer->peer,
+                      transfer->room, transfer->moved);
         return;
     default:
-        add(text, "for a message");
+        weft_text_add(text, "for a message");
     }
 }
 
@@ -150,16 +132,16 @@ static void message_waits_for(const struct weft_job *job, const struct weft_wait
                               char *text, size_t bytes)
 {
     struct weft_messages *m = job->messages;
-    struct text to = {text, bytes, 0};
+    struct weft_text to = {text, bytes, 0};
 
     weft_msg_lock(m);
     const struct weft_transfer *transfer = weft_transfer_find(&m->transfers, wait->a);
     if (transfer != NULL) {
-        add(&to, "in ");
+        weft_text_add(&to, "in ");
         add_call(&to, transfer);
         add_transfer(&to, transfer);
     } else {
-        add(&to, "for a message that is there now");
+        weft_text_add(&to, "for a message that is there now");
     }
     weft_unlock(&m->lock);
 }
@@ -169,7 +151,7 @@ const struct weft_service weft_msg_service = {.owns[WEFT_OWNS_WAITS] = WEFT_KIND
 
 /* ---- what is left ---------------------------------------------------------------------------- */
 
-static void say_left(struct text *text, int count, const char *one, const char *several,
+static void say_left(struct weft_text *text, int count, const char *one, const char *several,
                      const char *over)
 {
     add_more(text, count);
@@ -181,7 +163,7 @@ static void say_left(struct text *text, int count, const char *one, const char *
 void weft_msg_leftovers(struct weft_messages *m)
 {
     char line[768] = "";
-    struct text messages = {line, sizeof(line), 0}, operations = messages;
+    struct weft_text messages = {line, sizeof(line), 0}, operations = messages;
     const struct weft_transfer *transfer = NULL;
     int count = 0;
 
@@ -193,7 +175,7 @@ void weft_msg_leftovers(struct weft_messages *m)
     while ((transfer = weft_transfer_next(&m->transfers, transfer)) != NULL) {
         if (transfer->state == WEFT_TRANSFER_DONE || count++ >= NAMED)
             continue;
-        add(&operations, "%s", count == 1 ? "" : ", ");
+        weft_text_add(&operations, "%s", count == 1 ? "" : ", ");
         add_call(&operations, transfer);
         add_transfer(&operations, transfer);
     }

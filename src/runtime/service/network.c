@@ -157,16 +157,11 @@ static void say_choice(const struct weft_job *job, const char *name, const char 
              passed_over[0] != 0 ? "; not taken: " : "", passed_over);
 }
 
-static void append(char *list, size_t bytes, const char *text)
-{
-    const size_t length = strlen(list);
-
-    snprintf(list + length, bytes - length, "%s%s", length > 0 ? ", " : "", text);
-}
-
 static weft_status choose_between(struct weft_job *job)
 {
     char tried[BETWEEN * REASON_BYTES] = "", passed_over[sizeof(tried)] = "", why[WHY_BYTES];
+    struct weft_text all_tried = {tried, sizeof(tried), 0},
+                     all_passed = {passed_over, sizeof(passed_over), 0};
 
     for (int i = 0; i < BETWEEN; i++) {
         char failed[REASON_BYTES];
@@ -176,9 +171,9 @@ static weft_status choose_between(struct weft_job *job)
             say_choice(job, between[i], passed_over);
             return WEFT_OK;
         }
-        append(tried, sizeof(tried), failed);
+        weft_text_add(&all_tried, "%s%s", all_tried.used > 0 ? ", " : "", failed);
         if (weft_transport_find(between[i]) != NULL)
-            append(passed_over, sizeof(passed_over), failed);
+            weft_text_add(&all_passed, "%s%s", all_passed.used > 0 ? ", " : "", failed);
     }
     return weft_err(WEFT_ERR_CONFIG, "%s, and no network between them works in every process: %s",
                     why_between(job, why), tried);

@@ -7,11 +7,13 @@
 #include "runtime/trace/trace.h"
 
 #include "abi/notice.h"
+#include "base/say.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { ARGS_BYTES = 200 };
 
 /* ---- one event ----------------------------------------------------------------------------- */
 
@@ -91,27 +93,9 @@ static void name_event(const struct weft_trace_event *event, char *name, size_t 
         snprintf(name, bytes, "%s", how(event)->name);
 }
 
-struct args {
-    char text[200];
-    size_t used;
-};
-
-__attribute__((format(printf, 2, 3))) static void arg(struct args *args, const char *format, ...)
-{
-    va_list list;
-
-    if (args->used != 0 && args->used + 1 < sizeof(args->text))
-        args->text[args->used++] = ',';
-    va_start(list, format);
-    const int n = vsnprintf(args->text + args->used, sizeof(args->text) - args->used, format, list);
-    va_end(list);
-    if (n > 0)
-        args->used += (size_t)n;
-}
-
 /* "to": a rank of the world; "to_host": the host program of a process; "process": all of it. */
 static void arg_who(const struct weft_job *job, const struct weft_trace_event *event,
-                    const char *who, struct args *args)
+                    const char *who, struct weft_text *args)
 {
     const int p = event->process;
 
@@ -119,41 +103,44 @@ static void arg_who(const struct weft_job *job, const struct weft_trace_event *e
         return;
     const struct weft_process_entry *there = &job->space.state.process_table[p];
     if (strcmp(who, "to") != 0 || event->slot > (uint32_t)there->ranks)
-        arg(args, "\"%s\":%d", strcmp(who, "to") == 0 ? "to_process" : who, p);
+        weft_text_add(args, ",\"%s\":%d", strcmp(who, "to") == 0 ? "to_process" : who, p);
     else if (event->slot == WEFT_HOST_SLOT)
-        arg(args, "\"%s_host\":%d", who, p);
+        weft_text_add(args, ",\"%s_host\":%d", who, p);
     else
-        arg(args, "\"%s\":%d", who, there->first_rank + (int)event->slot - 1);
+        weft_text_add(args, ",\"%s\":%d", who, there->first_rank + (int)event->slot - 1);
 }
 
-static void fill_args(const struct weft_job *job, const struct weft_trace_event *event,
-                      struct args *args)
+/* Returns them: the inside of an object. */
+static const char *fill_args(const struct weft_job *job, const struct weft_trace_event *event,
+                             char text[ARGS_BYTES])
 {
+    struct weft_text all = {text, ARGS_BYTES, 0}, *const args = &all;
     const struct shown *as = how(event);
     const uint64_t amount = (uint64_t)event->amount_high << 32 | event->amount;
 
+    text[0] = 0;
     if (event->tag != WEFT_TRACE_NO_TAG)
-        arg(args, "\"tag\":%u", event->tag);
+        weft_text_add(args, ",\"tag\":%u", event->tag);
     if (as->amount != NULL)
-        arg(args, "\"%s\":%" PRIu64, as->amount, amount);
+        weft_text_add(args, ",\"%s\":%" PRIu64, as->amount, amount);
     if (as->who != NULL)
         arg_who(job, event, as->who, args);
     if (event->kind == WEFT_TRACE_NET_ARRIVED && event->slot != WEFT_TRACE_ANYRANK &&
         event->slot != WEFT_HOST_SLOT)
-        arg(args, "\"for\":%d", job->numbers.first_rank + (int)event->slot - 1);
+        weft_text_add(args, ",\"for\":%d", job->numbers.first_rank + (int)event->slot - 1);
     if (event->end == 0)
-        arg(args, "\"unfinished\":true");
+        weft_text_add(args, ",\"unfinished\":true");
+    return text + (all.used != 0); /* without the first comma */
 }
 
 void weft_trace_event_line(const struct weft_trace_track *track,
                            const struct weft_trace_event *event, uint64_t begin, uint64_t end)
 {
-    struct args args = {.used = 0};
-    char name[40];
+    char name[40], args[ARGS_BYTES];
 
     name_event(event, name, sizeof(name));
-    fill_args(track->job, event, &args);
-    weft_trace_span(track, name, how(event)->category, begin, end, args.text);
+    weft_trace_span(track, name, how(event)->category, begin, end,
+                    fill_args(track->job, event, args));
 }
 
 void weft_trace_lost(const struct weft_trace_track *track, uint64_t lost, uint64_t at)
@@ -187,15 +174,15 @@ void weft_trace_service(struct weft_job *job, enum weft_net_side side)
     for (uint64_t i = first; i < tracer->count; i++) {
         const struct weft_trace_event *event = &tracer->log->event[i & (trace->most - 1)];
         const uint64_t begin = weft_trace_axis(trace, event->begin, false);
-        struct args args = {.used = 0};
+        char text[ARGS_BYTES];
+        const char *const args = fill_args(job, event, text);
         if (i == first)
             weft_trace_lost(&busy, first, begin);
-        fill_args(job, event, &args);
         if (event->kind == WEFT_TRACE_PROGRESS || event->kind == WEFT_TRACE_RECEIVE)
             weft_trace_span(&busy, how(event)->name, how(event)->category, begin,
-                            weft_trace_axis(trace, event->end, false), args.text);
+                            weft_trace_axis(trace, event->end, false), args);
         else
-            write_moment(&network, how(event)->name, how(event)->category, begin, args.text);
+            write_moment(&network, how(event)->name, how(event)->category, begin, args);
     }
 }
 

@@ -4,11 +4,14 @@
  */
 #include "runtime/job/job.h"
 
+#include "base/say.h"
 #include "runtime/space/tables.h"
 #include "runtime/watch/watch.h"
 
 #include <stdio.h>
 #include <string.h>
+
+enum { MOST_NAMES = 6 };
 
 /* The communicator of a barrier, which in a traced job goes by its alias. */
 static weft_comm comm_of(const struct weft_job *job, const struct weft_waiting *w)
@@ -54,22 +57,21 @@ void weft_waiting_absent(const struct weft_job *job, uint32_t kind, uint64_t op,
                          char *text, size_t bytes)
 {
     const struct weft_comm_entry *entry = weft_comm_find(&job->space.state, comm);
-    size_t used = 0;
-    int32_t missing = 0;
+    struct weft_text list = {text, bytes, 0};
+    int missing = 0;
 
     text[0] = 0;
     for (uint32_t slot = 0; entry != NULL && slot < weft_job_slots(job); slot++) {
         const struct weft_waiting *w = job->ranks.selves[slot]->waiting;
         if (entry->rank_of_slot[slot] < 0 || has_come(job, w, kind, op, comm))
             continue;
-        if (missing++ < 6 && used < bytes)
-            used += (size_t)snprintf(text + used, bytes - used, "%s%s", used ? ", " : "",
-                                     weft_slot_name(job, slot).text);
+        if (missing++ < MOST_NAMES)
+            weft_text_add(&list, "%s%s", missing > 1 ? ", " : "", weft_slot_name(job, slot).text);
     }
     if (missing == 0)
-        snprintf(text, bytes, "members in other processes");
-    else if (missing > 6 && used < bytes)
-        snprintf(text + used, bytes - used, " and %d more", (int)missing - 6);
+        weft_text_add(&list, "members in other processes");
+    else if (missing > MOST_NAMES)
+        weft_text_add(&list, " and %d more", missing - MOST_NAMES);
 }
 
 /*

@@ -60,7 +60,7 @@ static bool waits(const struct weft_job *job, uint32_t slot)
  */
 static int list_ranks(const struct weft_job *job, uint32_t kind, bool all, char *list, size_t bytes)
 {
-    size_t used = 0;
+    struct weft_text text = {list, bytes, 0};
     int found = 0;
 
     list[0] = 0;
@@ -69,12 +69,11 @@ static int list_ranks(const struct weft_job *job, uint32_t kind, bool all, char 
         if (__atomic_load_n(&self->waiting->kind, __ATOMIC_RELAXED) != kind ||
             !(all || job->ranks.image != NULL || WEFT_PORT_GET(&self->port, running)))
             continue;
-        if (found++ < MOST_LINES && used < bytes)
-            used += (size_t)snprintf(list + used, bytes - used, "%s%s", used ? ", " : "",
-                                     weft_slot_name(job, slot).text);
+        if (found++ < MOST_LINES)
+            weft_text_add(&text, "%s%s", found > 1 ? ", " : "", weft_slot_name(job, slot).text);
     }
-    if (found > MOST_LINES && used < bytes)
-        snprintf(list + used, bytes - used, " and %d more ranks", found - MOST_LINES);
+    if (found > MOST_LINES)
+        weft_text_add(&text, " and %d more ranks", found - MOST_LINES);
     return found;
 }
 

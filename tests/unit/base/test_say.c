@@ -88,6 +88,24 @@ static void test_prefix(void **state)
     assert_string_equal(said(state), "weft: [p123] own\nweft: [p7] all\n");
 }
 
+/* Text that grows ends at its room, and with a zero; what comes then is dropped. */
+static void test_text(void **state)
+{
+    char room[8] = "";
+    struct weft_text text = {room, sizeof(room), 0};
+
+    (void)state;
+    weft_text_add(&text, "%d", 12);
+    weft_text_add(&text, ",%d", 34);
+    assert_string_equal(room, "12,34");
+    assert_int_equal(text.used, 5);
+    weft_text_add(&text, "%s", "567");
+    assert_string_equal(room, "12,3456");
+    weft_text_add(&text, "%s", "8");
+    assert_string_equal(room, "12,3456");
+    assert_int_equal(text.used, 7);
+}
+
 static void test_levels(void **state)
 {
     static const char *const words[] = {"error", "warn", "info"};
@@ -253,9 +271,16 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(test_prefix),  TEST(test_levels),      TEST(test_long),
-        TEST(test_error),   TEST(test_error_level), TEST(test_last_is_per_thread),
-        TEST(test_threads), TEST(test_closed),      TEST(test_full),
+        TEST(test_prefix),
+        TEST(test_text),
+        TEST(test_levels),
+        TEST(test_long),
+        TEST(test_error),
+        TEST(test_error_level),
+        TEST(test_last_is_per_thread),
+        TEST(test_threads),
+        TEST(test_closed),
+        TEST(test_full),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
