@@ -31,8 +31,7 @@ enum weft_net_choice {
     WEFT_NET_SHM,
     WEFT_NET_OFI,
     WEFT_NET_VERBS,
-    WEFT_NET_MPI,
-    WEFT_NET_NULL /* shm, of a job of one process */
+    WEFT_NET_MPI
 };
 enum weft_msg_copier_choice { WEFT_MSG_COPIER_AUTO, WEFT_MSG_COPIER_ENGINE, WEFT_MSG_COPIER_BLOCK };
 enum weft_mpi_threads_choice { WEFT_MPI_THREADS_MULTI, WEFT_MPI_THREADS_SINGLE };

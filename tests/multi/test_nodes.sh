@@ -54,8 +54,6 @@ says 2 "could not open the job: network shm joins processes of one host, and tho
 
 WEFT_NET=ofi WEFT_OFI_PROVIDER=shm job host0,host1 2 "$bin/tests/test_put" && fail "shm between hosts worked"
 says 2 "could not open the job: network ofi over libfabric provider shm on .* joins processes of one host, and those of this job are on 2"
-WEFT_NET=null job host0,host1 2 "$bin/tests/test_put" && fail "WEFT_NET=null worked"
-says 2 "could not open the job: network null reaches no other process, and this job has 2 (WEFT_NET)"
 WEFT_NET=ofi job host0,host1 2 sh -c 'test $WEFT_PROCESS = 0 || export WEFT_OFI_WRITES=off; exec "$0"' \
     "$bin/tests/test_put" && fail "WEFT_OFI_WRITES that differs worked"
 says 2 "could not open the job: ofi must be alike everywhere: process [01] has .* 0 bits.*WEFT_OFI_WRITES"

@@ -114,8 +114,8 @@ static void print_lines(char *text)
  */
 static weft_status print_networks(const struct weft_config *config)
 {
-    const int wanted = config->net != WEFT_NET_NULL ? config->net : WEFT_NET_SHM;
-    const char *const asked = weft_config_word(WEFT_CONFIG_AT_NET, wanted).text;
+    const struct weft_config_word word = weft_config_word(WEFT_CONFIG_AT_NET, config->net);
+    const char *const asked = word.text;
     const struct weft_net_open alone = {.config = config, .processes = 1};
     const struct weft_transport_ops *ops;
     bool between_hosts = false;

@@ -19,8 +19,6 @@
 static const char *const between[] = {"ofi", "verbs", "mpi"}; /* the fastest first */
 enum { BETWEEN = sizeof(between) / sizeof(between[0]), REASON_BYTES = 224, WHY_BYTES = 160 };
 
-#define NOT_BUILT "this weft was built without it"
-
 static void close_net(struct weft_job *job)
 {
     weft_net_close(job->proxy.net);
@@ -68,7 +66,7 @@ static weft_status open_named(struct weft_job *job, const char *name)
     };
 
     if (transport == NULL)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_NET=%s: " NOT_BUILT, name);
+        return weft_err(WEFT_ERR_CONFIG, "this weft was built without network %s", name);
     WEFT_TRY(weft_net_open(&job->proxy.net, transport, &open));
     weft_net_caps(job->proxy.net, &caps);
     job->proxy.net_reads_device = caps.reads_device && job->ranks.image != NULL;
@@ -94,13 +92,8 @@ struct trial {
  */
 static struct trial try_here(struct weft_job *job, const char *name)
 {
-    struct trial trial = {0};
+    struct trial trial = {.opened = open_named(job, name) == WEFT_OK};
 
-    if (weft_transport_find(name) == NULL) {
-        snprintf(trial.why_not, sizeof(trial.why_not), NOT_BUILT);
-        return trial;
-    }
-    trial.opened = open_named(job, name) == WEFT_OK;
     if (!trial.opened)
         snprintf(trial.why_not, sizeof(trial.why_not), "%s", weft_err_last());
     return trial;
@@ -200,11 +193,7 @@ weft_status weft_network_open(struct weft_job *job)
     const bool alone = job->numbers.processes == 1;
     weft_status status;
 
-    if (wanted == WEFT_NET_NULL && !alone)
-        return weft_err(WEFT_ERR_CONFIG,
-                        "network null reaches no other process, and this job has %d (WEFT_NET)",
-                        job->numbers.processes);
-    if (wanted != WEFT_NET_AUTO && wanted != WEFT_NET_NULL && !(wanted == WEFT_NET_MPI && alone)) {
+    if (wanted != WEFT_NET_AUTO && !(wanted == WEFT_NET_MPI && alone)) {
         const struct weft_config_word name = weft_config_word(WEFT_CONFIG_AT_NET, wanted);
         status = open_named(job, name.text);
         if (status == WEFT_OK)
