@@ -60,11 +60,8 @@ void weft_exchange_close(struct weft_job *job)
 
 enum weft_exchange_op weft_exchange_last(const struct weft_job *job)
 {
-    struct weft_net_caps caps = {0};
-
-    if (job->proxy.net != NULL)
-        weft_net_caps(job->proxy.net, &caps);
-    return caps.closes_together ? WEFT_EXCHANGE_STOPPED : WEFT_EXCHANGE_CLOSE;
+    return job->proxy.net != NULL && job->proxy.caps.closes_together ? WEFT_EXCHANGE_STOPPED
+                                                                     : WEFT_EXCHANGE_CLOSE;
 }
 
 /* When the last process has ended its run, all do the same sweep, at this point of the order. */

@@ -138,7 +138,7 @@ weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_p
 static void take_rows(const struct weft_job *job, struct weft_net_put *put, uint64_t rows,
                       size_t source_pitch)
 {
-    const uint64_t most = put->bytes != 0 ? job->proxy.net_rows_bytes / put->bytes : 0;
+    const uint64_t most = put->bytes != 0 ? job->proxy.caps.rows_bytes / put->bytes : 0;
 
     put->rows = put->device || most < 1 ? 1 : (uint32_t)(rows < most ? rows : most);
     put->source_pitch = source_pitch;

@@ -45,7 +45,7 @@ static bool all_stopped(void *context)
 static weft_status open_named(struct weft_job *job, const char *name)
 {
     const struct weft_transport_ops *const transport = weft_transport_find(name);
-    struct weft_net_caps caps;
+    struct weft_net_caps *const caps = &job->proxy.caps;
     const struct weft_net_open open = {
         .config = &job->config,
         .process = job->numbers.process,
@@ -68,18 +68,14 @@ static weft_status open_named(struct weft_job *job, const char *name)
     if (transport == NULL)
         return weft_err(WEFT_ERR_CONFIG, "this weft was built without network %s", name);
     WEFT_TRY(weft_net_open(&job->proxy.net, transport, &open));
-    weft_net_caps(job->proxy.net, &caps);
-    job->proxy.net_reads_device = caps.reads_device && job->ranks.image != NULL;
-    job->proxy.net_rows_bytes = caps.rows_bytes;
-    job->proxy.net_same_host = caps.same_host_only;
-    job->proxy.net_stage = caps.stage;
-    job->space.state.tells_when_asked = caps.tells_when_asked;
-    if (!caps.same_host_only || job->numbers.nodes == 1)
+    weft_net_caps(job->proxy.net, caps);
+    job->space.state.tells_when_asked = caps->tells_when_asked;
+    if (!caps->same_host_only || job->numbers.nodes == 1)
         return WEFT_OK;
     close_net(job);
     return weft_err(WEFT_ERR_CONFIG,
                     "network %s%s%s joins processes of one host, and those of this job are on %d",
-                    name, caps.about[0] != 0 ? " over " : "", caps.about, job->numbers.nodes);
+                    name, caps->about[0] != 0 ? " over " : "", caps->about, job->numbers.nodes);
 }
 
 /* How a network opened in one process. Travels as its bytes. */

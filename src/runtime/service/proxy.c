@@ -205,7 +205,7 @@ enum { TURNS = 16, FAR_TURNS = 128 };
 static bool manager_round(struct weft_job *job)
 {
     const uint32_t slots = weft_job_slots(job);
-    const uint32_t turns = job->proxy.net_same_host ? TURNS : FAR_TURNS;
+    const uint32_t turns = job->proxy.caps.same_host_only ? TURNS : FAR_TURNS;
     uint32_t served = 0;
     bool did = false;
 

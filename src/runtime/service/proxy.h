@@ -89,9 +89,7 @@ struct weft_asks {
 /* What moves data for ranks that reach others through the host. */
 struct weft_proxy {
     struct weft_net *net;
-    bool net_reads_device;             /* some puts, if it is asked: net.h */
-    size_t net_rows_bytes;             /* the same */
-    bool net_same_host;                /* and this: same_host_only */
+    struct weft_net_caps caps;         /* of the network, when it is open */
     bool net_keeps_memory;             /* said within its dereg or close: memory has to stay */
     struct weft_notice_kinds kinds;    /* who applies which notices */
     struct weft_deliveries {           /* delivery.c */
@@ -107,8 +105,7 @@ struct weft_proxy {
     struct weft_asks asks;
     struct weft_pool requests[2], parts; /* without and with room for a payload */
     struct weft_stage *stage;    /* net/staging.h; NULL: the network reads all sources itself */
-    unsigned char *stage_memory; /* the pool's, */
-    unsigned char *net_stage;    /* or the network's own; NULL: it has none */
+    unsigned char *stage_memory; /* the pool's: the network's own (caps.stage), if it has some */
 
     struct weft_task progress, receive;
     bool services_run;

@@ -26,8 +26,8 @@ weft_status weft_requests_open(struct weft_job *job)
 
     if (bytes == 0)
         return WEFT_OK;
-    job->proxy.stage_memory = job->proxy.net_stage != NULL
-                                  ? job->proxy.net_stage
+    job->proxy.stage_memory = job->proxy.caps.stage != NULL
+                                  ? job->proxy.caps.stage
                                   : job->device_ops->host_alloc(job->device, bytes);
     job->proxy.stage =
         weft_stage_make(&job->config, job->proxy.stage_memory, job->numbers.processes);
@@ -163,7 +163,7 @@ void weft_request_from_memory(struct weft_job *job, struct weft_request *request
 
     if (job->proxy.stage == NULL || bytes == 0)
         return;
-    request->put.device = job->proxy.net_reads_device && bytes < job->config.stage_from;
+    request->put.device = job->proxy.caps.reads_device && bytes < job->config.stage_from;
     request->staged = !request->put.device;
     request->piece = weft_stage_piece(&job->config, bytes);
     request->depth = weft_stage_depth(&job->config);
@@ -218,6 +218,6 @@ void weft_requests_close(struct weft_job *job)
     empty(&job->proxy.requests[true]);
     empty(&job->proxy.parts);
     weft_stage_free(job->proxy.stage);
-    if (job->proxy.stage_memory != job->proxy.net_stage)
+    if (job->proxy.stage_memory != job->proxy.caps.stage)
         weft_job_host_free(job, job->proxy.stage_memory);
 }
