@@ -26,13 +26,7 @@ enum weft_pmix_choice { WEFT_PMIX_AUTO, WEFT_PMIX_OFF };
 enum weft_path_choice { WEFT_PATH_AUTO, WEFT_PATH_DIRECT, WEFT_PATH_PROXY, WEFT_PATH_QUEUE };
 enum weft_gda_choice { WEFT_GDA_OFF, WEFT_GDA_SOFTNIC };
 enum weft_gda_nic_choice { WEFT_GDA_NIC_HOST, WEFT_GDA_NIC_BLOCK };
-enum weft_net_choice {
-    WEFT_NET_AUTO,
-    WEFT_NET_SHM,
-    WEFT_NET_OFI,
-    WEFT_NET_VERBS,
-    WEFT_NET_MPI
-};
+enum weft_net_choice { WEFT_NET_AUTO, WEFT_NET_SHM, WEFT_NET_OFI, WEFT_NET_VERBS, WEFT_NET_MPI };
 enum weft_msg_copier_choice { WEFT_MSG_COPIER_AUTO, WEFT_MSG_COPIER_ENGINE, WEFT_MSG_COPIER_BLOCK };
 enum weft_mpi_threads_choice { WEFT_MPI_THREADS_MULTI, WEFT_MPI_THREADS_SINGLE };
 enum weft_verbs_transport_choice {

@@ -6,7 +6,6 @@
 #include "ccl/ccl.h"
 
 #include "base/say.h"
-#include "runtime/job/module.h"
 #include "runtime/space/tables.h"
 
 #include <stdlib.h>
@@ -199,7 +198,7 @@ static void ccls_close(struct weft_job *job)
     }
 }
 
-const struct weft_module weft_ccl_module = {.close = ccls_close};
+const struct weft_service weft_ccl_module = {.close = ccls_close};
 
 weft_status weft_ccl_open(weft_job *job, weft_comm group, int columns, weft_ccl **ccl)
 {

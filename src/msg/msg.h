@@ -17,8 +17,6 @@
 #include "ring/shared.h"
 #include "runtime/job/job.h"
 
-struct weft_module;
-
 /* A message that no receive fits, in one block of memory. Its sender stays within its credit. */
 struct weft_unexpected {
     struct weft_kept kept; /* first: matching knows it by that */

@@ -6,7 +6,6 @@
 #include "host/host.h"
 #include "msg/copy.h"
 #include "runtime/job/exchange.h"
-#include "runtime/job/module.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -301,5 +300,5 @@ static void msg_close(struct weft_job *job)
     job->messages = NULL;
 }
 
-const struct weft_module weft_msg_module = {
+const struct weft_service weft_msg_module = {
     .open = msg_open, .meet = msg_meet, .leave = msg_leave, .close = msg_close};

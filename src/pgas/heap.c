@@ -10,7 +10,6 @@
 #include "pgas/pgas.h"
 
 #include "runtime/job/exchange.h"
-#include "runtime/job/module.h"
 
 #include <stdlib.h>
 
@@ -248,7 +247,7 @@ weft_status weft_pgas_close(weft_job *job)
 }
 
 /* A job may close without weft_pgas_close. */
-const struct weft_module weft_pgas_module = {.launch = weft_pgas_launch, .close = forget};
+const struct weft_service weft_pgas_module = {.launch = weft_pgas_launch, .close = forget};
 
 weft_gspace *weft_pgas_space(weft_job *job)
 {

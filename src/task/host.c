@@ -5,7 +5,6 @@
 #include "task/tasks.h"
 
 #include "runtime/job/exchange.h"
-#include "runtime/job/module.h"
 #include "runtime/space/tables.h"
 
 #include <stdio.h>
@@ -123,7 +122,7 @@ static void tasks_close(struct weft_job *job)
     job->tasks = NULL;
 }
 
-const struct weft_module weft_tasks_module = {.close = tasks_close};
+const struct weft_service weft_tasks_module = {.close = tasks_close};
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 

@@ -7,7 +7,6 @@
 
 #include "msg/msg.h"
 #include "runtime/job/exchange.h"
-#include "runtime/job/module.h"
 
 #include <stdlib.h>
 #include <weft/weft.h>

@@ -2,7 +2,6 @@
 #include "coll/host/shared.h"
 
 #include "msg/call.h"
-#include "runtime/job/module.h"
 
 #include <stdlib.h>
 
@@ -58,7 +57,7 @@ static void teams_close(struct weft_job *job)
     job->teams = NULL;
 }
 
-const struct weft_module weft_teams_module = {.open = teams_open, .close = teams_close};
+const struct weft_service weft_teams_module = {.open = teams_open, .close = teams_close};
 
 weft_status weft_team_open(weft_job *job, weft_comm comm, int members, int me, const char *name,
                            const char *const *names, weft_team **team)

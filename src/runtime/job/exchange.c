@@ -36,7 +36,7 @@ struct weft_exchange_slot {
     uint32_t ran; /* how many WEFT_EXCHANGE_RAN frames came: where a run ends for the monitor */
 };
 
-weft_status weft_exchange_open(struct weft_job *job)
+static weft_status exchange_open(struct weft_job *job)
 {
     job->exchange = calloc((size_t)job->numbers.processes, sizeof(*job->exchange));
     if (job->exchange == NULL)
@@ -46,7 +46,7 @@ weft_status weft_exchange_open(struct weft_job *job)
     return WEFT_OK;
 }
 
-void weft_exchange_close(struct weft_job *job)
+static void exchange_close(struct weft_job *job)
 {
     for (int p = 0; job->exchange != NULL && p < job->numbers.processes; p++) {
         struct arrival *a;
@@ -236,6 +236,8 @@ static void exchange_waits_for(const struct weft_job *job, const struct weft_wai
 }
 
 const struct weft_service weft_exchange_service = {
+    .open = exchange_open,
+    .close = exchange_close,
     .owns[WEFT_OWNS_FRAMES] = WEFT_KIND(WEFT_FRAME_EXCHANGE),
     .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_PROCESS),
     .frame = exchange_frame,

@@ -33,8 +33,6 @@ enum weft_exchange_op {
     WEFT_EXCHANGE_MAP(WEFT_EXCHANGE_OP)
 };
 
-weft_status weft_exchange_open(struct weft_job *job);
-void weft_exchange_close(struct weft_job *job);
 /*
  * Every process brings `bytes` bytes and gets everybody's, by process, in all (bytes * processes).
  * Collective, blocking. Errors: MISMATCH, and the job's failure.

@@ -9,7 +9,6 @@
 #include "boot/local.h"
 #include "runtime/gda/queues.h"
 #include "runtime/job/exchange.h"
-#include "runtime/job/module.h"
 #include "runtime/job/site.h"
 #include "runtime/service/ask.h"
 #include "runtime/space/image.h"
@@ -32,9 +31,9 @@ static weft_status open_together(struct weft_job *job)
     const enum weft_level before = weft_err_level(WEFT_SAY_INFO);
     weft_status status = weft_meet(job);
 
-    for (int i = 0; weft_modules[i] != NULL && status == WEFT_OK; i++)
-        if (weft_modules[i]->meet != NULL)
-            status = weft_modules[i]->meet(job);
+    for (int i = 0; weft_services[i] != NULL && status == WEFT_OK; i++)
+        if (weft_services[i]->meet != NULL)
+            status = weft_services[i]->meet(job);
     if (status == WEFT_OK)
         status = weft_trace_open(job);
     if (status == WEFT_OK)
@@ -45,32 +44,32 @@ static weft_status open_together(struct weft_job *job)
     return status;
 }
 
-static weft_status open_modules(struct weft_job *job)
+static weft_status open_services(struct weft_job *job)
 {
     weft_status status = WEFT_OK;
 
-    for (int i = 0; weft_modules[i] != NULL && status == WEFT_OK; i++)
-        if (weft_modules[i]->open != NULL)
-            status = weft_modules[i]->open(job);
+    for (int i = 0; weft_services[i] != NULL && status == WEFT_OK; i++)
+        if (weft_services[i]->open != NULL)
+            status = weft_services[i]->open(job);
     return status;
 }
 
-static void close_modules(struct weft_job *job)
+static void close_services(struct weft_job *job)
 {
     int count = 0;
 
-    while (weft_modules[count] != NULL)
+    while (weft_services[count] != NULL)
         count++;
     while (count-- > 0)
-        weft_modules[count]->close(job);
+        if (weft_services[count]->close != NULL)
+            weft_services[count]->close(job);
 }
 
 static weft_status open_steps(struct weft_job *job)
 {
     static weft_status (*const steps[])(struct weft_job *) = {
-        weft_state_open,      open_modules,       weft_exchange_open,
-        weft_collective_open, weft_watchdog_open, weft_state_open_host,
-        weft_printer_open,    weft_monitor_start, open_together};
+        weft_state_open,      open_services,     weft_collective_open, weft_watchdog_open,
+        weft_state_open_host, weft_printer_open, weft_monitor_start,   open_together};
     int turn = 0;
 
     WEFT_TRY(weft_random_join(job));
@@ -144,14 +143,13 @@ static weft_status release(struct weft_job *job, bool orderly)
     weft_monitor_stop(job);
     if (job->control != NULL)
         weft_control_close(job->control, orderly);
-    weft_exchange_close(job);
     weft_collective_close(job);
     weft_exposure_close(job);
     if (!close_network(job)) {
         leave_behind(job);
         return printed;
     }
-    close_modules(job);
+    close_services(job);
     weft_queues_close(job);
     weft_requests_close(job);
     weft_asks_close(job);
@@ -259,9 +257,9 @@ weft_status weft_close(weft_job *job)
     weft_status agreed = WEFT_OK;
     if (weft_job_status(job) == WEFT_OK)
         agreed = weft_exchange(job, WEFT_EXCHANGE_CLOSE, NULL, 0, NULL);
-    for (int i = 0; weft_modules[i] != NULL; i++)
-        if (weft_modules[i]->leave != NULL)
-            weft_modules[i]->leave(job);
+    for (int i = 0; weft_services[i] != NULL; i++)
+        if (weft_services[i]->leave != NULL)
+            weft_services[i]->leave(job);
     stop_together(job);
     weft_status status = job->refused != WEFT_OK ? (weft_status)job->refused : weft_job_status(job);
     if (status == WEFT_OK)

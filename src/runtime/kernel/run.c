@@ -6,7 +6,6 @@
 #include "base/say.h"
 #include "runtime/gda/queues.h"
 #include "runtime/job/exchange.h"
-#include "runtime/job/module.h"
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
 #include "runtime/trace/timeline.h"
@@ -113,9 +112,9 @@ static weft_status launch(weft_job *job, void *user, size_t bytes)
         status = weft_job_copy(job, job->ranks.user, user, bytes);
     if (status == WEFT_OK)
         status = reset(job);
-    for (int i = 0; weft_modules[i] != NULL && status == WEFT_OK; i++)
-        if (weft_modules[i]->launch != NULL)
-            status = weft_modules[i]->launch(job);
+    for (int i = 0; weft_services[i] != NULL && status == WEFT_OK; i++)
+        if (weft_services[i]->launch != NULL)
+            status = weft_services[i]->launch(job);
     if (status != WEFT_OK) { /* the others are about to run */
         weft_job_fail(job, status, "process %d could not begin to run kernel %s",
                       job->numbers.process, job->ranks.kernel->name);

@@ -1,8 +1,8 @@
 /*
- * runtime/service/service.h - what a module, here or in a layer above, does for a job: rounds of
- * the progress and receive tasks, frames of the control channel, commands of ranks, and what to say
- * of who waits for it. The runtime knows modules by this table alone. A kind of frame, of command
- * and of wait has one owner.
+ * runtime/service/service.h - what a module, here or in a layer above, does for a job: what it has
+ * from the opening to the end, rounds of the progress and receive tasks, frames of the control
+ * channel, commands of ranks, and what to say of who waits for it. The runtime knows modules by
+ * this table alone. A kind of frame, of command and of wait has one owner.
  */
 #ifndef WEFT_RUNTIME_SERVICE_SERVICE_H
 #define WEFT_RUNTIME_SERVICE_SERVICE_H
@@ -36,7 +36,19 @@ enum weft_owned { WEFT_OWNS_FRAMES, WEFT_OWNS_COMMANDS, WEFT_OWNS_WAITS }; /* so
 
 typedef bool weft_service_round(struct weft_job *job);
 
+/* Any function may be NULL. */
 struct weft_service {
+    /* Before processes know of each other, in the order of the list: adds kinds of notices. */
+    weft_status (*open)(struct weft_job *job);
+    /* All are connected, services do not run yet. Collective, blocking. */
+    weft_status (*meet)(struct weft_job *job);
+    /* Before each run of a kernel. Local. Errors: the job fails. */
+    weft_status (*launch)(struct weft_job *job);
+    /* All processes are in weft_close, the services still run. */
+    void (*leave)(struct weft_job *job);
+    /* Frees all, in the reverse order. Nothing runs any more; also where open or meet failed, or
+     * did not come. */
+    void (*close)(struct weft_job *job);
     /* By side: a round of its task, under its progress lock. True: it did anything, or will have
      * to. */
     weft_service_round *round[2];
@@ -63,7 +75,8 @@ struct weft_service {
 extern const struct weft_service weft_proxy_service, weft_queues_service, weft_ask_service,
     weft_answer_service, weft_network_service, weft_failure_service, weft_exchange_service,
     weft_memory_service, weft_collective_service, weft_exposure_service, weft_waiting_service,
-    weft_text_service, weft_msg_rounds, weft_msg_service, weft_ccl_service, weft_tasks_service;
+    weft_text_service, weft_msg_rounds, weft_msg_service, weft_msg_module, weft_ccl_service,
+    weft_ccl_module, weft_teams_module, weft_pgas_module, weft_tasks_service, weft_tasks_module;
 /* All of them, in the order of their rounds; behind them NULL. The topmost folder lists them
  * (task/modules.c). */
 extern const struct weft_service *const weft_services[];
