@@ -59,6 +59,7 @@ static inline const unsigned char *weft_shared_data(const struct weft_shared_row
 struct weft_shared_given {
     const void *data;
     size_t bytes, most; /* its own; at most, of any member */
+    size_t own_at, own; /* of a large part, a block that no other member reads */
     uint32_t before, of_call;
 };
 
@@ -76,9 +77,14 @@ static inline void weft_shared_post(struct weft_shared_row *row, uint32_t step, 
                          : given->bytes < WEFT_SHARED_FIRST ? given->bytes
                                                             : WEFT_SHARED_FIRST;
 
-    if (given->bytes != first)
-        weft_write_shared(data + first, (const unsigned char *)given->data + first,
-                          given->bytes - first);
+    size_t at = first;
+
+    if (data != part->data && given->own != 0) {
+        weft_write_shared(data, given->data, given->own_at);
+        at = given->own_at + given->own;
+    }
+    if (given->bytes != at)
+        weft_write_shared(data + at, (const unsigned char *)given->data + at, given->bytes - at);
     weft_write_shared(&part->bytes, head, sizeof(head));
     if (first != 0)
         weft_write_shared(data, given->data, first);

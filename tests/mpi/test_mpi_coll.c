@@ -1,8 +1,12 @@
 /*
  * tests/mpi/test_mpi_coll.c - every collective that moves data, as mpi_coll.h says; pieces of
  * unlike sizes, and columns.
+ *
+ * usage: test_mpi_coll [refused PROCESS]: all once more, and the kernel gives that process no
+ * other's memory any more.
  */
 #include "mpi_coll.h"
+#include "mpi_refuse.h"
 
 static void moves(int count, int root)
 {
@@ -184,6 +188,16 @@ int main(int argc, char **argv)
 {
     begin(&argc, &argv);
     on_communicators(all_moves);
+    if (argc > 2 && strcmp(argv[1], "refused") == 0) {
+        use(MPI_COMM_WORLD);
+        nonblocking = 0;
+        moves(9000, 0); /* straight from member to member */
+        if (rank == atoi(argv[2]))
+            refuse_memory(true);
+        for (int i = 0; i < 2; i++)
+            moves(9000, 0);
+        on_communicators(all_moves);
+    }
     MPI_Finalize();
     return 0;
 }

@@ -209,6 +209,38 @@ static void shifted(void)
     MPI_Type_free(&type);
 }
 
+static void add_threes(void *in, void *inout, count_t *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < 3 * *count; i++)
+        ((int *)inout)[i] += ((int *)in)[i];
+}
+
+/* Elements of which no power of two is a multiple; so many bytes that they go in pieces. */
+static void threes(void)
+{
+    enum { COUNT = 4000 };
+    int *mine = filled(3 * COUNT, me), *all = memory(3 * COUNT * sizeof(int));
+    MPI_Datatype type;
+    MPI_Op op;
+
+    MPI_Type_contiguous(3, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Op_create(add_threes, 1, &op);
+    for (int rooted = 0; rooted < 2; rooted++) {
+        if (rooted)
+            CALL(Reduce, mine, all, COUNT, type, op, n - 1);
+        else
+            CALL(Allreduce, mine, all, COUNT, type, op);
+        for (int i = 0; (!rooted || me == n - 1) && i < 3 * COUNT; i++)
+            EXPECT_SUM(all[i], i);
+    }
+    MPI_Op_free(&op);
+    MPI_Type_free(&type);
+    free(mine);
+    free(all);
+}
+
 /* One buffer to send from and to receive into is refused, before anything is sent. */
 static void aliases(void)
 {
@@ -320,6 +352,7 @@ static void all_reductions(void)
         ordered(2, root, 0);
     indexes();
     shifted();
+    threes();
     if (nonblocking)
         freed();
     else

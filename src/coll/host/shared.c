@@ -7,7 +7,6 @@
 #include "coll/host/ways.h"
 #include "msg/copy.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,28 +53,26 @@ static void give_row(struct weft_teams *teams, struct weft_team_parts *made)
     free(made);
 }
 
-/* Who the members are; whether this one maps all, and copies from and to their memory. False: they
- * are many, or on several hosts. */
-static bool find_members(weft_team *team, struct weft_team_parts *parts, bool *map, bool *reaches)
+/* Who the members are; whether this one maps all, and reads their memory. False: they are many, or
+ * on several hosts. */
+static bool find_members(weft_team *team, struct weft_team_parts *parts, bool *map, bool *reads)
 {
     const struct weft_job *job = team->job;
     struct weft_messages *m = team->of->messages;
     struct weft_msg_call call = {0};
+    bool here = true;
 
-    *map = *reaches = true;
+    *map = *reads = true;
     if (weft_msg_begin_in(&call, team->job, "weft_team_open", team->comm) != WEFT_OK)
         return false;
-    for (int i = 0; i < team->members; i++)
-        parts->of[i].process = weft_context_process(call.context, i);
-    weft_msg_unlock(m);
     for (int i = 0; i < team->members; i++) {
-        const int p = parts->of[i].process;
-        if (job->processes[p].node != job->numbers.node)
-            return false;
+        const int p = parts->of[i].process = weft_context_process(call.context, i);
+        here &= job->processes[p].node == job->numbers.node;
         *map &= i == team->me || m->peers[p].box != NULL;
-        *reaches = *reaches && (i == team->me || weft_host_pid(job, p) != 0);
+        *reads &= i == team->me || m->peers[p].reads;
     }
-    return true;
+    weft_msg_unlock(m);
+    return here;
 }
 
 struct said {
@@ -105,14 +102,14 @@ weft_status weft_shared_agree(weft_team *team, enum weft_team_kind kind)
     const size_t n = (size_t)team->members;
     struct weft_team_parts *made = calloc(1, sizeof(*made) + n * sizeof(made->of[0]));
     struct said mine = {.row = -1}, all[WEFT_SHARED_MEMBERS];
-    bool map, reaches, agreed = true;
+    bool map, reads, agreed = true;
 
     team->asked = true;
     if (made == NULL)
         return weft_refused(team->job, WEFT_ERR_MEMORY, "a collective of %zu: no memory", n);
     *made = (struct weft_team_parts){
         .most = SIZE_MAX, .row = -1, .members = team->members, .me = team->me};
-    if (!find_members(team, made, &map, &reaches)) {
+    if (!find_members(team, made, &map, &reads)) {
         free(made);
         return WEFT_OK;
     }
@@ -120,7 +117,7 @@ weft_status weft_shared_agree(weft_team *team, enum weft_team_kind kind)
         struct weft_shared_row *row = &m->box->rows[mine.row];
         mine.base = weft_load_relaxed_u32(&row->left);
         mine.most = team->job->device_ops->whose != NULL ? WEFT_SHARED_BESIDE
-                    : reaches                            ? UINT32_MAX
+                    : reads                              ? UINT32_MAX
                                                          : WEFT_SHARED_TWICE;
     }
     const weft_status status = say(team, kind, &mine, all);
@@ -245,19 +242,6 @@ static weft_status await(weft_team *team, int tag, uint32_t step, int first, int
     return await_long(team, tag, &awaited);
 }
 
-weft_status weft_shared_unreached(weft_team *team, int tag, int member, uint64_t there,
-                                  size_t bytes)
-{
-    const struct weft_team_parts *parts = team->parts;
-
-    if (errno != ESRCH && !weft_job_is_failing(team->job))
-        weft_job_fail(team->job, WEFT_ERR_ARGUMENT,
-                      "%s: process %d cannot copy %zu bytes at 0x%llx of process %d: %s",
-                      weft_team_name(team, tag), parts->of[parts->me].process, bytes,
-                      (unsigned long long)there, parts->of[member].process, strerror(errno));
-    return await(team, tag, parts->step + WEFT_SHARED_PARTS, member, member + 1); /* never comes */
-}
-
 weft_status weft_shared_differ(weft_team *team)
 {
     const struct weft_team_parts *parts = team->parts;
@@ -286,7 +270,7 @@ static weft_status post(weft_team *team, int tag, const struct weft_shared_given
     struct weft_team_parts *parts = team->parts;
     struct weft_msg_peer *const peers = team->of->messages->peers;
     const uint32_t step = parts->step + 1;
-    const bool is_large = given->most > WEFT_SHARED_BESIDE;
+    const bool is_large = given->bytes != 0 && given->most > WEFT_SHARED_BESIDE;
     uint32_t *const large = &parts->free[step % WEFT_SHARED_LARGE];
     uint32_t needed = step - WEFT_SHARED_PARTS + 1;
     uint32_t until =

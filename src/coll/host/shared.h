@@ -65,10 +65,6 @@ weft_status weft_shared_agree(weft_team *team, enum weft_team_kind kind);
 /* Waits for room, gives, and waits until members from first to end have given, to the same call. */
 weft_status weft_shared_step(weft_team *team, int tag, struct weft_shared_given *given, int first,
                              int end);
-/* A member's memory cannot be copied, errno says why: the job fails, as it does when that process
- * has ended. */
-weft_status weft_shared_unreached(weft_team *team, int tag, int member, uint64_t there,
-                                  size_t bytes);
 /* What a member gave to the latest step, of parts of at most so many bytes. */
 static inline const void *weft_shared_given_by(const weft_team *team, int member, size_t most)
 {

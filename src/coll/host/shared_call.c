@@ -7,6 +7,7 @@
 #include "coll/host/ways.h"
 #include "msg/copy.h"
 
+#include <errno.h>
 #include <string.h>
 
 enum {
@@ -53,9 +54,14 @@ static weft_status by_parts(weft_team *team, int tag, const struct weft_shared *
     _Alignas(64) unsigned char sum[WEFT_SHARED_TWICE];
     const size_t bytes = what->each, slice = slice_of(what, bytes, (size_t)team->members);
     const size_t mine = least(slice * (size_t)team->me, bytes);
-    struct weft_shared_given given = {.data = what->gives ? what->source : NULL,
-                                      .bytes = what->gives ? bytes : 0,
+    /* Nobody reads what a root gathers of itself, nor the block of a row that is its owner's. */
+    const bool gives =
+        what->gives && (what->kind != WEFT_TEAM_GATHER || team->me != (int)what->root);
+    struct weft_shared_given given = {.data = gives ? what->source : NULL,
+                                      .bytes = gives ? bytes : 0,
                                       .most = bytes,
+                                      .own_at = what->at,
+                                      .own = what->in != bytes ? what->in : 0,
                                       .of_call = (uint32_t)call};
 
     if (slice != 0) {
@@ -82,16 +88,45 @@ static weft_status by_parts(weft_team *team, int tag, const struct weft_shared *
     return WEFT_OK;
 }
 
-/* The others read a piece while the root stores the next. */
-static weft_status broadcast(weft_team *team, int tag, const struct weft_shared *what)
+/* Few bytes, by recursive doubling (doubling.c): who is met in a round is the only one to be read.
+ */
+static weft_status doubled(weft_team *team, int tag, const struct weft_shared *what)
+{
+    _Alignas(64) unsigned char memory[2][WEFT_SHARED_BESIDE];
+    unsigned char *sum = memory[0], *other = memory[1];
+    const size_t bytes = what->each;
+    const uint32_t first = team->parts->step + 1;
+
+    memcpy(sum, what->source, bytes);
+    for (int mask = 1; mask < team->members; mask <<= 1) {
+        const int partner = team->me ^ mask;
+        struct weft_shared_given given = {
+            .data = sum, .bytes = bytes, .most = bytes, .of_call = (uint32_t)bytes};
+        WEFT_TRY(weft_shared_step(team, tag, &given, partner, partner + 1));
+        weft_read_shared(other, weft_shared_given_by(team, partner, bytes), bytes);
+        if (partner > team->me) { /* lower members' are the left operands */
+            unsigned char *const mine = sum;
+            sum = other;
+            other = mine;
+        }
+        what->combine->combine(what->combine, other, sum, bytes / what->combine->bytes);
+    }
+    team->parts->least = first; /* what this member has is of all */
+    memcpy(what->target, sum, bytes);
+    return WEFT_OK;
+}
+
+/* The others read a piece while its owner stores the next. */
+static weft_status in_pieces(weft_team *team, int tag, const struct weft_shared *what, size_t most)
 {
     weft_status status = WEFT_OK;
 
-    for (size_t done = 0; done < what->each && status == WEFT_OK; done += PIECE) {
+    for (size_t done = 0; done < what->each && status == WEFT_OK; done += most) {
         struct weft_shared piece = *what;
         piece.source = weft_at(what->source, done);
-        piece.target = weft_at(what->target, done);
-        piece.each = piece.in = least(what->each - done, PIECE);
+        if (what->first != what->end)
+            piece.target = weft_at(what->target, done);
+        piece.each = piece.in = least(what->each - done, most);
         status = by_parts(team, tag, &piece, what->each);
     }
     return status;
@@ -99,91 +134,98 @@ static weft_status broadcast(weft_team *team, int tag, const struct weft_shared 
 
 /* ---- where they lie -------------------------------------------------------------------------- */
 
-/*
- * Where a member has said that its part lies, or the buffer into which parts go. Of this one it is
- * not looked up: what it has posted is in memory that others map.
- */
-static uint64_t place_of(const weft_team *team, int member, uint64_t mine)
+/* Out of another member's memory, or (writes) into it. False: it cannot be reached. Then the job
+ * fails, unless the kernel gives none, or that process has ended, for which the next step waits in
+ * vain. */
+static bool copy(const weft_team *team, int tag, int member, bool writes, void *here,
+                 uint64_t there, size_t bytes)
 {
-    uint64_t place = mine;
+    const int process = team->parts->of[member].process;
 
-    if (member != team->me)
-        weft_read_shared(&place, weft_shared_given_by(team, member, sizeof(place)), sizeof(place));
-    return place;
-}
-
-/* Out of a member's memory, or (writes) into it. */
-static weft_status copy(weft_team *team, int tag, int member, bool writes, void *here,
-                        uint64_t there, size_t bytes)
-{
-    void *const own = (void *)(uintptr_t)there;
-
-    if (member == team->me) {
-        if (own != here)
-            writes ? memcpy(own, here, bytes) : memcpy(here, own, bytes);
-        return WEFT_OK;
-    }
     for (size_t at = 0, some; at < bytes; at += some) {
-        some = weft_msg_copy_between(team->of->messages, team->parts->of[member].process, writes,
-                                     weft_at(here, at), there + at, bytes - at);
-        if (some == 0)
-            return weft_shared_unreached(team, tag, member, there + at, bytes - at);
+        some = weft_msg_copy_between(team->of->messages, process, writes, weft_at(here, at),
+                                     there + at, bytes - at);
+        if (some != 0)
+            continue;
+        if (errno != EPERM && errno != ENOSYS && errno != ESRCH)
+            weft_job_fail(team->job, WEFT_ERR_ARGUMENT,
+                          "%s: process %d cannot copy %zu bytes at 0x%llx of process %d: %s",
+                          weft_team_name(team, tag), team->job->numbers.process, bytes - at,
+                          (unsigned long long)there + at, process, strerror(errno));
+        return false;
     }
-    return WEFT_OK;
+    return true;
 }
 
-/* Blocks of others. Each member begins with the next one, so that not all read from one at a time.
- */
-static weft_status read_blocks(weft_team *team, int tag, const struct weft_shared *what,
-                               uint64_t mine)
+/* The blocks of others, or this member's own into the memory of a root that gathers. Each begins
+ * with the next member, so that not all read from one at a time. False: as above. */
+static bool copy_blocks(const weft_team *team, int tag, const struct weft_shared *what, bool writes)
 {
-    const int taken = what->end - what->first;
+    const int n = team->members;
+    bool good = true;
 
-    for (int i = 1; i <= taken; i++) {
-        const int from = taken == 1 ? what->first : (team->me + i) % taken;
-        WEFT_TRY(copy(team, tag, from, false,
-                      weft_at(what->target, (size_t)(from - what->first) * what->in),
-                      place_of(team, from, mine) + what->at, what->in));
+    for (int i = 1; i <= n && good; i++) {
+        const int member = (team->me + i) % n;
+        const size_t at = (size_t)(writes ? team->me : member) * what->in;
+        void *const block = what->first != what->end ? weft_at(what->target, at) : NULL;
+        void *const own = weft_at(what->source, what->at);
+        uint64_t place;
+        if (member == team->me) {
+            if (block != NULL && block != own)
+                memcpy(block, own, what->in);
+        } else if (!writes || member == (int)what->root) {
+            weft_read_shared(&place, weft_shared_given_by(team, member, sizeof(place)),
+                             sizeof(place));
+            good = copy(team, tag, member, writes, writes ? own : block,
+                        place + (writes ? at : what->at), what->in);
+        }
     }
-    return WEFT_OK;
+    return good;
 }
 
-/*
- * A root that gathers has its blocks written by their owners, who are many; else who takes reads.
- * Nobody's memory is touched any more when its last step is over.
- */
+/* All members give. Nobody's memory is touched any more when the last step is over. */
 static weft_status where_they_lie(weft_team *team, int tag, const struct weft_shared *what)
 {
     const bool gathers = what->kind == WEFT_TEAM_GATHER, root = team->me == (int)what->root;
     const uint64_t mine = (uintptr_t)(gathers && root ? what->target : what->source);
-    const bool touched = gathers ? root : what->gives; /* this member's memory, by the others */
-    /* A root, too, looks at all: who gives fewer bytes may store them, and wait for nobody. */
-    const bool one = gathers && !root;
-    const int to = (int)what->root;
     struct weft_shared_given given = {.data = &mine,
                                       .bytes = sizeof(mine),
                                       .most = sizeof(mine),
                                       .of_call = (uint32_t)what->each};
 
-    WEFT_TRY(weft_shared_step(team, tag, &given, one ? to : what->first, one ? to + 1 : what->end));
-    if (gathers)
-        WEFT_TRY(copy(team, tag, to, true, (void *)what->source,
-                      place_of(team, to, mine) + what->in * (size_t)team->me, what->in));
-    else
-        WEFT_TRY(read_blocks(team, tag, what, mine));
-    given.bytes = 0;
-    return weft_shared_step(team, tag, &given, 0, touched ? team->members : 0);
+    WEFT_TRY(weft_shared_step(team, tag, &given, 0, team->members));
+    const unsigned char failed = !copy_blocks(team, tag, what, gathers);
+    given.data = &failed;
+    given.bytes = given.most = sizeof(failed);
+    WEFT_TRY(weft_shared_step(team, tag, &given, 0, team->members));
+    for (int i = 0; i < team->members; i++) {
+        unsigned char said;
+        weft_read_shared(&said, weft_shared_given_by(team, i, sizeof(said)), sizeof(said));
+        if (said != 0) /* all see it, and send messages from now on */
+            team->parts->most = WEFT_SHARED_TWICE;
+    }
+    return WEFT_OK;
 }
 
 static weft_status run(weft_team *team, int tag, const struct weft_shared *what)
 {
-    /* Of a row of blocks each member reads one, and asking the kernel for one takes as long. */
-    const size_t most = what->in != what->each ? WEFT_SHARED_MOST : WEFT_SHARED_TWICE;
+    const weft_combine *const combine = what->combine;
+    const size_t bytes = what->each;
+    const size_t piece =
+        combine == NULL ? PIECE : WEFT_SHARED_TWICE / combine->bytes * combine->bytes;
+    /* Of a row of blocks each member reads one, and asking the kernel for one takes as long. The
+     * blocks that a root gathers of many are stored by all at once. */
+    const bool stored = what->in != bytes || (what->kind == WEFT_TEAM_GATHER && team->members > 2);
 
-    if (what->kind == WEFT_TEAM_BROADCAST && what->each > PIECE)
-        return broadcast(team, tag, what);
-    return what->each > most ? where_they_lie(team, tag, what)
-                             : by_parts(team, tag, what, what->each);
+    if (what->kind == WEFT_TEAM_ALLREDUCE && bytes > WEFT_SHARED_FIRST &&
+        bytes <= WEFT_SHARED_BESIDE && team->members > 2 &&
+        (team->members & (team->members - 1)) == 0)
+        return doubled(team, tag, what);
+    if (combine != NULL || what->kind == WEFT_TEAM_BROADCAST)
+        return bytes > piece ? in_pieces(team, tag, what, piece) : by_parts(team, tag, what, bytes);
+    return bytes > (stored ? WEFT_SHARED_MOST : WEFT_SHARED_TWICE)
+               ? where_they_lie(team, tag, what)
+               : by_parts(team, tag, what, bytes);
 }
 
 /*
@@ -239,7 +281,7 @@ bool weft_shared_call(weft_team *team, const struct weft_shared *what, weft_stat
 {
     if (what->in > team->job->config.coll_shared || team->members > WEFT_SHARED_MEMBERS ||
         (what->combine != NULL &&
-         (what->each > WEFT_SHARED_TWICE || (team->launches && what->combine->known))))
+         (what->combine->bytes > WEFT_SHARED_TWICE || (team->launches && what->combine->known))))
         return false;
     *status = weft_job_ready(team->job, team->names[what->kind]);
     if (*status == WEFT_OK && !team->asked)
@@ -248,5 +290,5 @@ bool weft_shared_call(weft_team *team, const struct weft_shared *what, weft_stat
         return false;
     if (*status == WEFT_OK)
         *status = begin(team, what);
-    return true;
+    return *status != WEFT_OK || what->each <= team->parts->most;
 }
