@@ -68,6 +68,11 @@ struct weft_scratch {
 void *weft_plan_scratch(weft_team_op *op, size_t bytes)
 {
     const size_t all = (sizeof(struct weft_scratch) + bytes + 63) & ~(size_t)63;
+
+    if (bytes <= sizeof(op->few) - op->used) { /* an aligned allocation takes longer than a send */
+        op->used += (bytes + 15) & ~(size_t)15;
+        return op->few + op->used - ((bytes + 15) & ~(size_t)15);
+    }
     struct weft_scratch *made = all < bytes ? NULL : aligned_alloc(64, all);
 
     if (made == NULL) {

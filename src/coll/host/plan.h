@@ -77,6 +77,8 @@ struct weft_team_op {
     void *there, *near; /* what is at `near` goes there at the end */
     size_t near_bytes;
     SLIST_HEAD(, weft_scratch) scratch;
+    size_t used; /* of the first bytes of scratch: */
+    _Alignas(16) unsigned char few[256];
 };
 
 /* ---- written by algorithms; what fails is kept in the op's `failed` -------------------------- */
@@ -96,7 +98,8 @@ void weft_plan_combine(weft_team_op *op, const void *from, void *into, size_t co
 /* Nothing where they are one place. Of any memory of this process, as messages are. */
 void weft_plan_copy(weft_team_op *op, void *into, const void *from, size_t bytes);
 void weft_plan_next(weft_team_op *op);
-/* Memory until the collective is over; never NULL, but not to be used once `failed`. */
+/* Memory for elements, until the collective is over; never NULL, but not to be used once `failed`.
+ */
 void *weft_plan_scratch(weft_team_op *op, size_t bytes);
 
 /* ---- device.c ------------------------------------------------------------------------------- */
