@@ -31,22 +31,26 @@ static inline void match(struct weft_msg_call *call, struct weft_transfer *trans
     weft_msg_receive_kept(call->m, transfer, (struct weft_unexpected *)(void *)kept);
 }
 
-/* status: of the call's beginning. */
-WEFT_HOT weft_status receive(struct weft_msg_call *call, weft_status status,
+/* comm, from and tag: not of what was matched. */
+WEFT_HOT weft_status receive(weft_job *job, const char *name, weft_comm comm, int from, int tag,
                              const struct receiving *what)
 {
+    struct weft_msg_call call = {0};
     bool device;
+    weft_status status = what->of_matched
+                             ? weft_msg_begin(&call, job, name)
+                             : weft_msg_begin_with(&call, job, name, comm, from, tag, true);
 
     if (status != WEFT_OK)
         return status;
     if ((!what->waits && what->op == NULL) || (what->of_matched && what->matched == NULL))
-        return weft_msg_refuse(call, WEFT_ERR_ARGUMENT, "%s is NULL",
+        return weft_msg_refuse(&call, WEFT_ERR_ARGUMENT, "%s is NULL",
                                !what->waits && what->op == NULL ? "op" : "matched");
-    status = weft_msg_place(call, what->target, what->most, &device);
+    status = weft_msg_place(&call, what->target, what->most, &device);
     if (status != WEFT_OK)
         return status;
-    struct weft_transfer *transfer = what->of_matched ? weft_msg_find(call, *what->matched, true)
-                                                      : weft_msg_make(call, WEFT_TRANSFER_WAITS);
+    struct weft_transfer *transfer = what->of_matched ? weft_msg_find(&call, *what->matched, true)
+                                                      : weft_msg_make(&call, WEFT_TRANSFER_WAITS);
     if (transfer == NULL)
         return what->of_matched ? WEFT_ERR_ARGUMENT : WEFT_ERR_MEMORY;
     transfer->device = device;
@@ -54,15 +58,15 @@ WEFT_HOT weft_status receive(struct weft_msg_call *call, weft_status status,
     transfer->room = what->most;
     if (what->of_matched) {
         *what->matched = WEFT_MESSAGE_NONE;
-        transfer->call = call->name;
-        weft_msg_receive_kept(call->m, transfer, transfer->matched);
+        transfer->call = call.name;
+        weft_msg_receive_kept(call.m, transfer, transfer->matched);
     } else {
-        match(call, transfer);
+        match(&call, transfer);
     }
     if (what->waits)
-        return weft_msg_finish(call, transfer, what->message, HUGE_VAL);
+        return weft_msg_finish(&call, transfer, what->message, HUGE_VAL);
     *what->op = weft_transfer_op(transfer);
-    weft_msg_unlock(call->m);
+    weft_msg_unlock(call.m);
     return WEFT_OK;
 }
 
@@ -71,21 +75,14 @@ weft_status weft_host_receive(weft_job *job, weft_comm comm, int from, int tag, 
 {
     const struct receiving what = {
         .target = target, .most = most, .waits = true, .message = message};
-    struct weft_msg_call call = {0};
-
-    return receive(
-        &call, weft_msg_begin_with(&call, job, "weft_host_receive", comm, from, tag, true), &what);
+    return receive(job, "weft_host_receive", comm, from, tag, &what);
 }
 
 weft_status weft_host_receive_begin(weft_job *job, weft_comm comm, int from, int tag, void *target,
                                     size_t most, weft_message_op *op)
 {
     const struct receiving what = {.target = target, .most = most, .op = op};
-    struct weft_msg_call call = {0};
-
-    return receive(
-        &call, weft_msg_begin_with(&call, job, "weft_host_receive_begin", comm, from, tag, true),
-        &what);
+    return receive(job, "weft_host_receive_begin", comm, from, tag, &what);
 }
 
 weft_status weft_host_receive_matched(weft_job *job, weft_message_op *matched, void *target,
@@ -97,9 +94,7 @@ weft_status weft_host_receive_matched(weft_job *job, weft_message_op *matched, v
                                    .most = most,
                                    .waits = true,
                                    .message = message};
-    struct weft_msg_call call = {0};
-
-    return receive(&call, weft_msg_begin(&call, job, "weft_host_receive_matched"), &what);
+    return receive(job, "weft_host_receive_matched", WEFT_COMM_NONE, 0, 0, &what);
 }
 
 weft_status weft_host_receive_matched_begin(weft_job *job, weft_message_op *matched, void *target,
@@ -107,9 +102,7 @@ weft_status weft_host_receive_matched_begin(weft_job *job, weft_message_op *matc
 {
     const struct receiving what = {
         .of_matched = true, .matched = matched, .target = target, .most = most, .op = op};
-    struct weft_msg_call call = {0};
-
-    return receive(&call, weft_msg_begin(&call, job, "weft_host_receive_matched_begin"), &what);
+    return receive(job, "weft_host_receive_matched_begin", WEFT_COMM_NONE, 0, 0, &what);
 }
 
 /* ---- probes ---------------------------------------------------------------------------------- */
