@@ -45,15 +45,11 @@ WEFT_HOT void meet(struct weft_messages *m, struct weft_transfer *transfer, int 
         weft_msg_answer(m, transfer, WEFT_MAIL_TAKEN);
 }
 
-static const unsigned char *payload_of(const struct weft_unexpected *kept)
-{
-    return kept->head.count > WEFT_MAIL_WITHIN ? kept->payload : kept->text.data.within;
-}
-
 void weft_msg_receive_kept(struct weft_messages *m, struct weft_transfer *transfer,
                            struct weft_unexpected *kept)
 {
-    meet(m, transfer, kept->kept.from, kept->head, &kept->text, payload_of(kept), false);
+    meet(m, transfer, kept->kept.from, kept->head, &kept->text,
+         kept->head.count > WEFT_MAIL_WITHIN ? kept->payload : kept->text.data.within, false);
     weft_msg_took(m, kept->kept.from, weft_mail_need(kept->head.count));
     free(kept);
 }

@@ -140,7 +140,8 @@ bool weft_msg_take(struct weft_messages *m, int process, struct weft_mail_head h
     case WEFT_MAIL_OFFER:
         return weft_msg_take_message(m, process, head, text, payload);
     case WEFT_MAIL_TAKEN:
-        return weft_msg_take_taken(m, process, text);
+    case WEFT_MAIL_RECALLED:
+        return weft_msg_take_taken(m, process, head.kind == WEFT_MAIL_RECALLED, text);
     case WEFT_MAIL_GRANT:
         return weft_msg_take_grant(m, process, text);
     case WEFT_MAIL_PUT:
@@ -154,8 +155,6 @@ bool weft_msg_take(struct weft_messages *m, int process, struct weft_mail_head h
         return true;
     case WEFT_MAIL_COPIED:
         return weft_msg_take_copied(m, process, text);
-    case WEFT_MAIL_RECALLED:
-        return weft_msg_take_recalled(m, process, text);
     default:
         return false;
     }

@@ -79,15 +79,23 @@ void weft_far_credit(struct weft_messages *m, int process)
     far->told_taken = peer->took;
 }
 
+/* How far the other side has read what went to it. False: it cannot be. */
+static bool take_seen(struct weft_far *far, uint32_t said)
+{
+    if (said - far->seen > far->head - far->seen)
+        return false;
+    far->seen = said;
+    return true;
+}
+
 bool weft_far_credited(struct weft_messages *m, int process, const struct weft_mail_text *text)
 {
     struct weft_msg_peer *peer = &m->peers[process];
-    const uint32_t seen = (uint32_t)text->bytes, taken = text->data.taken;
+    const uint32_t taken = text->data.taken;
 
-    if (peer->out.ring != NULL || seen - peer->far.seen > peer->far.head - peer->far.seen ||
-        taken - peer->taken > peer->given - peer->taken)
+    if (peer->out.ring != NULL || taken - peer->taken > peer->given - peer->taken ||
+        !take_seen(&peer->far, (uint32_t)text->bytes))
         return false;
-    peer->far.seen = seen;
     peer->taken = taken;
     return true;
 }
@@ -199,15 +207,6 @@ bool weft_far_round(struct weft_job *job)
 }
 
 /* ---- in -------------------------------------------------------------------------------------- */
-
-/* What the frame says of the other direction. False: it cannot be. */
-static bool take_seen(struct weft_far *far, uint32_t said)
-{
-    if (said - far->seen > far->head - far->seen)
-        return false;
-    far->seen = said;
-    return true;
-}
 
 static weft_status take_frame(struct weft_messages *m, int process, uint32_t tag)
 {

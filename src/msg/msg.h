@@ -260,9 +260,9 @@ bool weft_msg_move(struct weft_messages *m);
 /* Asks for the message of a send that is SENT. If it comes back, the send is over, with tag ANY. */
 void weft_msg_recall(struct weft_messages *m, struct weft_transfer *transfer);
 void weft_msg_take_recall(struct weft_messages *m, int process, const struct weft_mail_text *text);
-bool weft_msg_take_recalled(struct weft_messages *m, int process,
-                            const struct weft_mail_text *text);
-bool weft_msg_take_taken(struct weft_messages *m, int process, const struct weft_mail_text *text);
+/* back: it was recalled. */
+bool weft_msg_take_taken(struct weft_messages *m, int process, bool back,
+                         const struct weft_mail_text *text);
 bool weft_msg_take_copied(struct weft_messages *m, int process, const struct weft_mail_text *text);
 bool weft_msg_take_grant(struct weft_messages *m, int process, const struct weft_mail_text *text);
 bool weft_msg_take_put(struct weft_messages *m, int process, const struct weft_mail_text *text);

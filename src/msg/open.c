@@ -41,15 +41,6 @@ static uint32_t eager_of(uint64_t wanted, uint64_t most)
     return eager > WEFT_MAIL_WITHIN ? eager : WEFT_MAIL_WITHIN;
 }
 
-/* What it may keep of each process, in units. */
-static uint32_t share_of(const struct weft_job *job)
-{
-    const uint64_t units =
-        job->config.msg_unexpected / (uint64_t)job->numbers.processes / WEFT_MAIL_UNIT;
-
-    return units < KEEP_MOST ? (uint32_t)units : KEEP_MOST;
-}
-
 static weft_status make_box(struct weft_messages *m)
 {
     const struct weft_job *job = m->job;
@@ -96,7 +87,7 @@ static weft_status msg_open(struct weft_job *job)
         STAILQ_INIT(&m->peers[p].far.written);
     }
     m->nonce = weft_now_ns() ^ (uint64_t)getpid() << 40 ^ (uint64_t)(uintptr_t)m;
-    m->keeps = share_of(job);
+    m->keeps = least(job->config.msg_unexpected / n / WEFT_MAIL_UNIT, KEEP_MOST);
     m->peers[process].most = m->keeps;
     m->peers[process].eager = eager_of(job->config.msg_eager, UINT16_MAX);
     m->peers[process].piece = OWN_PIECE;

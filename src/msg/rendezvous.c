@@ -220,22 +220,26 @@ bool weft_msg_move(struct weft_messages *m)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-/* A send to that process, of which the receiver tells. */
-static struct weft_transfer *sent_to(struct weft_messages *m, int process, uint64_t number)
+/* A send to that process, of which the receiver tells; or a receive of what it sends, which it was
+ * granted. NULL: it cannot be. */
+static struct weft_transfer *named(struct weft_messages *m, int process, uint64_t number,
+                                   enum weft_transfer_state state)
 {
     struct weft_transfer *transfer = weft_transfer_find(&m->transfers, number);
 
-    return transfer != NULL && transfer->state == WEFT_TRANSFER_SENT && transfer->peer == process
-               ? transfer
-               : NULL;
+    return transfer != NULL && transfer->state == state && transfer->peer == process ? transfer
+                                                                                     : NULL;
 }
 
-bool weft_msg_take_taken(struct weft_messages *m, int process, const struct weft_mail_text *text)
+bool weft_msg_take_taken(struct weft_messages *m, int process, bool back,
+                         const struct weft_mail_text *text)
 {
-    struct weft_transfer *transfer = sent_to(m, process, text->request);
+    struct weft_transfer *transfer = named(m, process, text->request, WEFT_TRANSFER_SENT);
 
-    if (transfer == NULL)
+    if (transfer == NULL || (back && !transfer->recalled))
         return false;
+    if (back)
+        transfer->message.tag = WEFT_ANY;
     weft_msg_complete(m, transfer);
     return true;
 }
@@ -271,22 +275,11 @@ void weft_msg_take_recall(struct weft_messages *m, int process, const struct wef
                   NULL);
 }
 
-bool weft_msg_take_recalled(struct weft_messages *m, int process, const struct weft_mail_text *text)
-{
-    struct weft_transfer *transfer = sent_to(m, process, text->request);
-
-    if (transfer == NULL || !transfer->recalled)
-        return false;
-    transfer->message.tag = WEFT_ANY;
-    weft_msg_complete(m, transfer);
-    return true;
-}
-
 /* Such a send, of which so many bytes are wanted. NULL: it cannot be. */
 static struct weft_transfer *wanted(struct weft_messages *m, int process,
                                     const struct weft_mail_text *text)
 {
-    struct weft_transfer *transfer = sent_to(m, process, text->request);
+    struct weft_transfer *transfer = named(m, process, text->request, WEFT_TRANSFER_SENT);
 
     if (transfer == NULL || text->bytes == 0 || text->bytes > transfer->room)
         return NULL;
@@ -330,19 +323,9 @@ bool weft_msg_take_put(struct weft_messages *m, int process, const struct weft_m
     return true;
 }
 
-/* A receive that waits for what that process sends; NULL: it cannot be. */
-static struct weft_transfer *granted_to(struct weft_messages *m, int process, uint64_t number)
-{
-    struct weft_transfer *transfer = weft_transfer_find(&m->transfers, number);
-
-    return transfer != NULL && transfer->state == WEFT_TRANSFER_GRANTED && transfer->peer == process
-               ? transfer
-               : NULL;
-}
-
 bool weft_msg_take_copied(struct weft_messages *m, int process, const struct weft_mail_text *text)
 {
-    struct weft_transfer *transfer = granted_to(m, process, text->request);
+    struct weft_transfer *transfer = named(m, process, text->request, WEFT_TRANSFER_GRANTED);
 
     if (transfer == NULL || transfer->moved != 0 || transfer->into == 0)
         return false;
@@ -355,7 +338,7 @@ bool weft_msg_take_copied(struct weft_messages *m, int process, const struct wef
 bool weft_msg_take_piece(struct weft_messages *m, int process, struct weft_mail_head head,
                          const struct weft_mail_text *text, const unsigned char *payload)
 {
-    struct weft_transfer *transfer = granted_to(m, process, text->request);
+    struct weft_transfer *transfer = named(m, process, text->request, WEFT_TRANSFER_GRANTED);
 
     if (transfer == NULL || text->bytes != transfer->moved ||
         head.count > transfer->room - transfer->moved || head.count == 0)
