@@ -94,14 +94,14 @@ weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t
     *status = weft_job_ready(team->job, weft_team_name(team, tag));
     if (*status != WEFT_OK)
         return NULL;
-    weft_team_op *op = calloc(1, sizeof(*op));
+    weft_team_op *op = malloc(sizeof(*op));
     if (op == NULL) {
         *status =
             weft_refused(team->job, WEFT_ERR_MEMORY, "%s: no memory", weft_team_name(team, tag));
         return NULL;
     }
-    op->team = team;
-    op->tag = team->history[team->number++ % WEFT_TEAM_HISTORY] = tag;
+    *op = (weft_team_op){.team = team, .tag = tag};
+    team->history[team->number++ % WEFT_TEAM_HISTORY] = tag;
     return op;
 }
 

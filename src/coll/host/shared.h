@@ -4,9 +4,9 @@
  * it; no lock, no message. Reductions of more than a little take two steps: each member puts one
  * slice together, and takes the others' slices.
  *
- * A longer broadcast goes in pieces. Of other longer parts members say where they lie. All then
- * copy at once, straight from one member's memory into another's, and one more step says that they
- * have.
+ * Longer broadcasts and reductions go in pieces. Of other longer parts members say where they lie.
+ * All then copy at once, straight from one member's memory into another's, and one more step says
+ * that they have, or that the kernel did not let them: such calls then go by messages.
  *
  * By the first such call of a team its members agree, by messages, on whether all map all and may
  * copy so, and on where their rows are. Steps count these calls alone.
