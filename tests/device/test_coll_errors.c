@@ -32,7 +32,7 @@ enum { WORDS = 1000 };
     X(sizes_null, ERR_ARGUMENT, "weft_gather: sizes 0x0", "")                                      \
     X(sizes_huge, ERR_ARGUMENT, "weft_alltoall: block 0", "18446744073709551615 elements")         \
     X(sizes_root, ERR_RANK, "weft_gather: root 77", "")                                            \
-    X(sizes_source, ERR_ARGUMENT, "weft_allgather: memory 0x0", "")                                \
+    X(sizes_source, ERR_ARGUMENT, "weft_allgather: the memory is NULL", "")                        \
     X(sizes_unaligned, ERR_ARGUMENT, "weft_alltoall: source", "8 bytes")
 
 enum error_case { CASES(ERROR_ENUM) CASE_COUNT };

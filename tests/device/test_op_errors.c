@@ -12,7 +12,7 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(get_wraps, ERR_BOUNDS, "weft_get:", "18446744073709551615")                                  \
     X(get_2d_beyond, ERR_BOUNDS, "weft_get_2d_begin:", "4611686018427387904")                      \
     X(get_2d_rows_overlap, ERR_ARGUMENT, "weft_get_2d_begin:", "7")                                \
-    X(get_null, ERR_ARGUMENT, "weft_get_begin:", "0x0 is NULL")                                    \
+    X(get_null, ERR_ARGUMENT, "weft_get_begin:", "the memory is NULL")                             \
     X(get_rank, ERR_RANK, "weft_get:", "-3")                                                       \
     X(get_freed_window, ERR_WINDOW, "weft_get:", "0x")                                             \
     X(get_tag, ERR_TAG, "weft_get_notify:", "256")                                                 \
@@ -54,7 +54,7 @@ enum { BYTES = 64, EACH = 4 * BYTES };
     X(list_null, ERR_ARGUMENT, "weft_put_list_notify:", "2 pieces")                                \
     X(list_negative, ERR_ARGUMENT, "weft_put_list_notify:", "-1 pieces")                           \
     X(list_beyond, ERR_BOUNDS, "weft_put_list_notify:", "60")                                      \
-    X(list_source, ERR_ARGUMENT, "weft_put_list_notify:", "0x0 is NULL")                           \
+    X(list_source, ERR_ARGUMENT, "weft_put_list_notify:", "the memory is NULL")                    \
     X(value_unaligned, ERR_ARGUMENT, "weft_notify_value:", "aligned to 4")                         \
     X(value_beyond, ERR_BOUNDS, "weft_notify_value:", "64")                                        \
     X(value_tag, ERR_TAG, "weft_notify_value:", "-1")                                              \
