@@ -245,6 +245,8 @@ static gaspi_return_t check_new(gaspi_segment_id_t segment, gaspi_size_t bytes)
 {
     NEED(segment < weftgaspi.config.segment_max, GASPI_ERR_INV_SEG, "segment %u of %u", segment,
          weftgaspi.config.segment_max);
+    NEED(creations[segment].bytes == 0, GASPI_ERR_ACTIVE_COLL, "segment %u is being created",
+         segment);
     NEED(!segments[segment].there, GASPI_ERR_INV_SEG, "segment %u is there", segment);
     NEED(bytes != 0 && bytes >> 48 == 0, GASPI_ERR_INV_SEGSIZE, "%lu bytes", bytes);
     return GASPI_SUCCESS;
@@ -350,13 +352,18 @@ static gaspi_return_t create(gaspi_segment_id_t segment, gaspi_size_t size, void
 {
     TRY(begin_creation(segment, size, memory, group));
     struct creation *const c = &creations[segment];
-    TRY(pgaspi_allreduce(&c->own, &c->worst, 1, GASPI_OP_MAX, GASPI_TYPE_UINT, group, timeout_ms));
+    const gaspi_return_t code =
+        pgaspi_allreduce(&c->own, &c->worst, 1, GASPI_OP_MAX, GASPI_TYPE_UINT, group, timeout_ms);
+    if (code == GASPI_TIMEOUT)
+        return code;
     LOCKED;
     c->bytes = 0;
-    if (c->worst == GASPI_SUCCESS)
+    if (code == GASPI_SUCCESS && c->worst == GASPI_SUCCESS)
         return GASPI_SUCCESS;
     if (segments[segment].there)
         drop_segment(segment);
+    if (code != GASPI_SUCCESS)
+        return code;
     return c->own != GASPI_SUCCESS ? (gaspi_return_t)c->own : GASPI_ERROR;
 }
 

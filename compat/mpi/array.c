@@ -45,6 +45,7 @@ static int subarray(int ndims, struct weftmpi_numbers sizes, struct weftmpi_numb
                     MPI_Datatype *made)
 {
     TRY(check_array(ndims, order));
+    TRY(LISTED(ndims, sizes.at == NULL || subsizes.at == NULL ? NULL : starts.at));
     struct stretch of[ndims];
     for (int i = 0; i < ndims; i++) {
         const MPI_Count size = weftmpi_number(sizes, i), part = weftmpi_number(subsizes, i);
@@ -91,6 +92,8 @@ static int darray(int size, int rank, int ndims, struct weftmpi_numbers sizes,
     long cells = 1;
 
     TRY(check_array(ndims, order));
+    TRY(LISTED(ndims,
+               sizes.at == NULL || distributions == NULL || arguments == NULL ? NULL : grid));
     struct stretch of[ndims];
     for (int i = 0; i < ndims; i++)
         cells *= grid[i];

@@ -46,8 +46,8 @@ int weftmpi_piece(const struct weftmpi_side *side, int i, struct weftmpi_element
     if (!side->in_bytes)
         at *= weftmpi_extent(piece->type);
     piece->user = (char *)side->base + at;
-    return HOLDS(side->base != NULL || side->in_bytes || piece->bytes == 0 ||
-                     piece->type->true_lower != 0,
+    return HOLDS((uintptr_t)piece->user >= 4096 /* places may be addresses */ || side->in_bytes ||
+                     piece->bytes == 0 || piece->type->true_lower != 0,
                  MPI_ERR_BUFFER, "%zu bytes at NULL", piece->bytes);
 }
 

@@ -178,11 +178,12 @@ static int list_edges(struct weftmpi_comm *comm, int n, const int sources[], con
     size_t all = 0, at = 0;
 
     TRY(HOLDS(n >= 0, MPI_ERR_ARG, "%d sources", n));
-    TRY(LISTED(n, sources == NULL || degrees == NULL || targets == NULL ? NULL : weights));
+    TRY(LISTED(n, sources == NULL ? NULL : degrees));
     for (int i = 0; i < n; i++) {
         TRY(HOLDS(degrees[i] >= 0, MPI_ERR_ARG, "degree %d", degrees[i]));
         all += (size_t)degrees[i];
     }
+    TRY(LISTED(all, targets == NULL ? NULL : weights));
     *edges = weftmpi_room(NULL, all * sizeof(**edges));
     for (int i = 0; i < n; i++)
         for (int k = 0; k < degrees[i]; k++, at++) {

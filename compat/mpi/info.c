@@ -80,7 +80,8 @@ API(Info_set, (MPI_Info handle, const char *key, const char *value))
 static int get_value(MPI_Info handle, const char *key, int room, char *value, int *length,
                      int *flag)
 {
-    TRY(weftmpi_place_in(flag));
+    TRY(weftmpi_place_in(length == NULL ? NULL : flag));
+    TRY(LISTED(room, value));
     TRY(check_key(key));
     LOCKED;
     OBJECT_IN(info, info, WEFTMPI_INFO, handle);
@@ -110,6 +111,7 @@ ASK(Info_get_nkeys, INFO_IN, MPI_Info, int, of->count)
 
 API(Info_get_nthkey, (MPI_Info handle, int n, char *key))
 {
+    OUT(key);
     INFO_IN(info, handle);
     TRY(HOLDS(n >= 0 && n < info->count, MPI_ERR_ARG, "key %d of %d", n, info->count));
     strcpy(key, info->entries[n].key);

@@ -218,6 +218,9 @@ static int tell(MPI_Datatype handle, bool large, MPI_Count most_integers, MPI_Co
               MPI_ERR_ARG, "no room for %lld integers, %lld %s, %lld datatypes",
               (long long)contents->integers, (long long)contents->wides,
               contents->large ? "counts" : "addresses", (long long)contents->types_count));
+    TRY(LISTED(contents->integers, integers));
+    TRY(LISTED(contents->wides, contents->large ? (const void *)counts : addresses));
+    TRY(LISTED(contents->types_count, types));
     for (MPI_Count i = 0; i < contents->integers; i++)
         integers[i] = (int)contents->numbers[i];
     for (MPI_Count i = 0; i < contents->wides; i++)

@@ -47,6 +47,16 @@ void no_time(void)
         CHECK(code == GASPI_TIMEOUT);
         CODE(GASPI_ERR_ACTIVE_COLL, gaspi_segment_delete(1));
     }
+    while ((code = gaspi_segment_create(3, rank == 0 ? ~0ul >> 16 : 64, group, GASPI_TEST,
+                                        GASPI_ALLOC_DEFAULT)) == GASPI_TIMEOUT)
+        CODE(GASPI_ERR_ACTIVE_COLL, gaspi_segment_alloc(3, 64, GASPI_ALLOC_DEFAULT));
+    CHECK(code == (rank == 0 ? GASPI_ERR_MEMALLOC : GASPI_ERROR));
+    if (gaspi_barrier(group, GASPI_TEST) == GASPI_TIMEOUT) { /* which ends nothing that is made */
+        CODE(GASPI_ERR_ACTIVE_COLL,
+             gaspi_segment_create(3, 64, group, GASPI_TEST, GASPI_ALLOC_DEFAULT));
+        AT_ONCE(gaspi_barrier(group, GASPI_TEST));
+        CODE(GASPI_ERR_INV_SEG, gaspi_segment_delete(3));
+    }
     AT_ONCE(gaspi_segment_use(2, memory, sizeof(memory), group, GASPI_TEST, GASPI_NODE_LOCAL));
     AT_ONCE(gaspi_proc_ping(to, GASPI_TEST));
     for (gaspi_notification_id_t i = 0; i < ROUNDS; i++) {

@@ -76,6 +76,17 @@ static void nowhere(void)
     FAILS(MPI_ERR_ARG, MPI_Type_indexed(1, NULL, NULL, MPI_INT, &type));
     FAILS(MPI_ERR_ARG, MPI_Pack(text, 1, MPI_CHAR, text, 1, NULL, MPI_COMM_SELF));
     FAILS(MPI_ERR_ARG, MPI_Dims_create(1, 1, NULL));
+    FAILS(MPI_ERR_ARG, MPI_Type_create_subarray(1, &one, &one, NULL, MPI_ORDER_C, MPI_INT, &type));
+    FAILS(MPI_ERR_ARG, MPI_Info_get_nthkey(MPI_INFO_ENV, 0, NULL));
+    FAILS(MPI_ERR_ARG, MPI_Info_get_valuelen(MPI_INFO_ENV, "command", NULL, &got));
+    const place_t here = (place_t)(uintptr_t)&got;
+    int mine = 17;
+    FAILS(MPI_SUCCESS, MPI_Allgatherv_c(&mine, sizeof(mine), MPI_BYTE, MPI_BOTTOM,
+                                        &(count_t){sizeof(mine)}, &here, MPI_BYTE, MPI_COMM_SELF));
+    CHECK(got == 17);
+    FAILS(MPI_SUCCESS, MPI_Dist_graph_create(MPI_COMM_SELF, 1, &zero, &zero, NULL, MPI_UNWEIGHTED,
+                                             MPI_INFO_NULL, 0, &graph));
+    MPI_Comm_free(&graph);
     FAILS(MPI_ERR_BUFFER,
           MPI_Alltoallv(NULL, many, at, MPI_INT, text, many, at, MPI_INT, MPI_COMM_SELF));
     MPI_Comm_group(MPI_COMM_WORLD, &world);

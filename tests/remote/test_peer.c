@@ -240,6 +240,38 @@ static void test_refused_launches(void)
     must(cudaStreamDestroy(held), "stream");
 }
 
+/* A held change of a kernel decides what its launches may have; an error that comes meanwhile is
+ * not taken for an attribute that the driver does not know. */
+static void test_held_attribute(void)
+{
+    const enum cudaFuncAttribute most = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    void *parameters[] = {&memory[0], &(int){1}, &(int){0}};
+    const dim3 one = {1, 1, 1};
+    struct cudaFuncAttributes got;
+    cudaStream_t held;
+    int open = 0;
+
+    must(cudaSetDevice(0), "device");
+    must(cudaStreamCreateWithFlags(&held, cudaStreamNonBlocking), "stream");
+    must(cudaFuncGetAttributes(&got, &suite_store), "attributes");
+    must(cudaFuncSetAttribute(&suite_scale, most, 0), "attribute");
+    must(cudaLaunchHostFunc(held, block, &open), "callback");
+    must(cudaLaunchKernel(&suite_scale, one, one, parameters, 0, held), "launch");
+    must(cudaFuncSetAttribute(&suite_scale, most, 60000), "attribute");
+    must(cudaLaunchCooperativeKernel(&suite_scale, one, one, parameters, 60000, held), "launch");
+    wrong += cudaFuncSetAttribute(&suite_scale, most, 1 << 24) != cudaSuccess;
+    __atomic_store_n(&open, 1, __ATOMIC_RELEASE);
+    cudaError_t error = cudaSuccess;
+    while (error == cudaSuccess) {
+        error = cudaFuncGetAttributes(&got, &suite_store);
+        wrong += error == cudaSuccess && got.sharedSizeBytes == 0;
+    }
+    wrong += error != cudaErrorInvalidValue;
+    (void)cudaGetLastError();
+    must(cudaStreamSynchronize(held), "synchronize");
+    must(cudaStreamDestroy(held), "stream");
+}
+
 /* ---- many gates ------------------------------------------------------------------------------ */
 
 /* Streams that all wait for one of another server, which waits for the host. */
@@ -364,6 +396,7 @@ int main(int argc, char **argv)
     test_returns();
     test_held_calls();
     test_refused_launches();
+    test_held_attribute();
     for (int d = 0; d < servers; d++)
         fill(d, (unsigned)d + 1);
     test_many_gates();

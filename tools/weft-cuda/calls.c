@@ -83,7 +83,14 @@ static unsigned place_in(const unsigned char *code, bool *relative, bool fixed)
         (code[0] == 0x8d && (code[1] & 0xc7) == 0x05))
         return 2;
     *relative = false;
-    return fixed && (code[0] & 0xf8) == 0xb8 ? 1 : 0;
+    if (fixed && ((code[0] & 0xf8) == 0xb8 || code[0] == 0x68)) /* into a register, or pushed */
+        return 1;
+    if (!fixed || (code[0] != 0xc7 && (code[0] != 0x81 || (code[1] & 0x38) != 0x38)))
+        return 0;
+    /* into memory, or compared: behind how that is named */
+    const unsigned mode = code[1] >> 6, base = code[1] & 7, sib = mode != 3 && base == 4;
+    const bool far = mode == 2 || (mode == 0 && (base == 5 || (sib && (code[2] & 7) == 5)));
+    return 2 + sib + (far ? 4 : mode == 1);
 }
 
 /* What code at `address` names. What the runtime itself does does not count. */
@@ -96,7 +103,8 @@ static void look_at_code(const struct functions *all, const unsigned char *code,
     for (uint64_t i = 0; i + 2 + sizeof(far) <= bytes; i++) {
         const unsigned at = place_in(code + i, &relative, all->fixed);
         const uint64_t next = address + i + at + sizeof(far);
-        if (at == 0 || (address + i >= all->begin && address + i < all->end))
+        if (at == 0 || at + sizeof(far) > bytes - i ||
+            (address + i >= all->begin && address + i < all->end))
             continue;
         memcpy(&far, code + i + at, sizeof(far));
         use(all, relative ? next + (uint64_t)(int64_t)far : (uint32_t)far);
@@ -112,7 +120,7 @@ static void look_at_data(const struct functions *all, const unsigned char *data,
 
     for (uint64_t i = 0; i + sizeof(words[1]) <= bytes; i += sizeof(words[1])) {
         memcpy(&words[1], data + i, sizeof(words[1]));
-        if (writable || words[0] == R_X86_64_RELATIVE)
+        if (writable || all->fixed || words[0] == R_X86_64_RELATIVE)
             use(all, words[1]);
         words[0] = words[1];
     }
