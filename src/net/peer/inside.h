@@ -144,6 +144,7 @@ struct weft_net {
     uint32_t writes; /* under way, to all processes */
     int *busy;       /* processes with puts that are not delivered */
     uint32_t busy_count;
+    uint32_t turn;   /* the place in it where the last round began */
     uint32_t on_way; /* of all processes */
     uint64_t puts, packets;
     uint32_t lost;        /* processes to which the connection broke */
@@ -196,7 +197,9 @@ static inline void weft_peer_ask(struct weft_peer *peer)
     peer->asks |= peer->asked_at != peer->number;
 }
 
-/* What the transport says of sending, and what can be sent now. */
+/* What the transport says of sending: events.c. */
+weft_status weft_peer_take_events(struct weft_net *net, bool *did);
+/* The same, and what can be sent now. */
 weft_status weft_peer_drive(struct weft_net *net, bool *did);
 /* A packet is sent at once, with all that every head says; empty if none is being built. *went: it
  * was made. */

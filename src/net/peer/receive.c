@@ -49,7 +49,8 @@ static weft_status take_acknowledgement(struct weft_net *net, const struct weft_
                : WEFT_OK;
 }
 
-static weft_status acknowledge(struct weft_net *net)
+/* *did is set, too, if there was no buffer: nothing rings when there is one. */
+static weft_status acknowledge(struct weft_net *net, bool *did)
 {
     const uint64_t now = weft_now_ns();
     const bool all = weft_peer_sleeps(net, WEFT_NET_RECEIVE);
@@ -67,7 +68,11 @@ static weft_status acknowledge(struct weft_net *net)
                       now - peer->owed_since >= WEFT_PEER_ACK_NS)) {
             weft_peer_lock(net);
             status = weft_peer_send_head(net, p, &went);
+            const bool scarce = net->caps.buffers != NULL && peer->held >= net->idle_count;
             weft_peer_unlock(net);
+            if (scarce) /* only the send side gets buffers back, and it may sleep */
+                weft_peer_ring(net, WEFT_NET_SEND);
+            *did |= scarce && !went;
         }
         if (!went)
             continue;
@@ -242,6 +247,6 @@ weft_status weft_peer_progress_receive(struct weft_net *net, bool *did)
     if (net->caps.one_thread)
         WEFT_TRY(drive(net));
     if (net->owing > 0)
-        WEFT_TRY(acknowledge(net));
+        WEFT_TRY(acknowledge(net, did));
     return WEFT_OK;
 }

@@ -106,7 +106,10 @@ static weft_status take_news(struct weft_transport *t, const struct ibv_async_ev
         if (news->element.port_num != t->device.port)
             return WEFT_OK; /* the device has another one */
         weft_say(WEFT_SAY_WARN, "verbs: %s: %s", name, what);
-        t->down_since = news->event_type == IBV_EVENT_PORT_ERR ? now : 0;
+        if (news->event_type == IBV_EVENT_PORT_ACTIVE)
+            t->down_since = 0;
+        else if (t->down_since == 0) /* it may be said again */
+            t->down_since = now;
         return WEFT_OK;
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:

@@ -72,7 +72,9 @@ static bool print(struct weft_printer *printer)
     bool opened;
     const int fd = open_output(&opened);
     size_t done = 0;
+    sigset_t signals;
 
+    weft_quiet_begin(&signals); /* the caller may be the program's own thread */
     while (done < printer->bytes) {
         const char *const text = printer->lines + done;
         const size_t left = printer->bytes - done;
@@ -91,6 +93,7 @@ static bool print(struct weft_printer *printer)
         }
         done = printer->bytes;
     }
+    weft_quiet_end(&signals);
     if (opened)
         close(fd);
     printer->bytes -= done;
@@ -143,11 +146,9 @@ void weft_printer_drain(struct weft_job *job)
     struct weft_printer *printer = job->printer;
     uint64_t since = weft_now_ns();
     size_t before = 0;
-    sigset_t signals;
 
     if (weft_model == NULL)
         weft_lock(&printer->lock);
-    weft_quiet_begin(&signals); /* the caller may be the program's own thread */
     while (!print(printer)) {
         if (printer->bytes != before)
             since = weft_now_ns();
@@ -158,7 +159,6 @@ void weft_printer_drain(struct weft_job *job)
         }
         poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, LOOK_MS);
     }
-    weft_quiet_end(&signals);
     if (weft_model == NULL)
         weft_unlock(&printer->lock);
 }
