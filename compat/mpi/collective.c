@@ -82,6 +82,7 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
         row->at = at;
         return MPI_SUCCESS;
     }
+    const bool as_it_is = type->dense && side->base != NULL; /* else displacements are addresses */
     row->at = (char *)side->base + type->true_lower;
     row->sizes = weftmpi_request_memory(request, 2 * n * sizeof(size_t));
     row->offsets = row->sizes + n;
@@ -90,10 +91,10 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
         if ((int)i == request->comm->rank)
             row->own = piece;
         row->sizes[i] = piece.bytes;
-        row->offsets[i] = type->dense ? (size_t)((char *)piece.user - (char *)side->base) : all;
+        row->offsets[i] = as_it_is ? (size_t)((char *)piece.user - (char *)side->base) : all;
         all += piece.bytes;
     }
-    if (type->dense)
+    if (as_it_is)
         return MPI_SUCCESS;
     row->at = weftmpi_request_memory(request, all);
     for (size_t i = 0; i < n; i++) {

@@ -182,8 +182,8 @@ WEFT_API int weft_host_reaches(const weft_job *job, const void *memory);
 /*
  * For a library over this one that agrees on groups by its own messages, such as communicators of
  * MPI. It numbers such groups itself. They serve messages alone, until they are given back or the
- * job ends. Allocations of weft/pgas.h take numbers from the highest on down, one for each group
- * that makes some.
+ * job ends. Allocations of weft/pgas.h take one for each group that makes some, of the highest
+ * 2 * WEFT_COMMS + 1.
  */
 #define WEFT_MESSAGE_GROUPS 65536 /* numbers are 0 .. WEFT_MESSAGE_GROUPS - 1 */
 

@@ -91,8 +91,9 @@ WEFT_API weft_status weft_host_heap_numbers(weft_job *job, weft_heap_numbers *nu
 /*
  * Allocates a segment with `bytes` bytes of each member's heap, not zeroed; bytes may be 0.
  * Collective over the group (WEFT_COMM_HOST, or one of weft_host_split), blocking, not while a
- * kernel runs. Errors, the same at all members: MISMATCH (of bytes or calls), MEMORY, LIMIT
- * (WEFT_SEGMENTS).
+ * kernel runs. One thread of the program at a time, weft_gfree included; STATE, at this place
+ * alone: another one is in such a call. Errors, the same at all members: MISMATCH (of bytes or
+ * calls), MEMORY, LIMIT (WEFT_SEGMENTS).
  */
 WEFT_API weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span);
 /* The same, but bytes may differ between members; span->bytes is the caller's. */
@@ -113,7 +114,8 @@ WEFT_API weft_status weft_gadopt(weft_job *job, weft_comm group, void *base, siz
  * Frees a segment, before weft_host_group_free of its group. This place uses it no more, and *span
  * becomes zero. A segment of weft_gadopt: collective, and nobody uses it any more. One of
  * weft_galloc: local, does not block. When all members have freed it, its memory and number are
- * free again in the next collective call of this kind that all of them make.
+ * free again in the next collective call of this kind that all of them make. STATE: another thread
+ * is in weft_galloc or the like; the segment stays, to be freed later.
  */
 WEFT_API weft_status weft_gfree(weft_job *job, weft_gspan *span);
 

@@ -55,8 +55,13 @@ weft_status weft_host_group_free(weft_job *job, weft_comm *group)
         WEFT_HOST_TRY(
             weft_refused(job, WEFT_ERR_COMM, "%s: WEFT_COMM_HOST is built in", host_name));
     WEFT_HOST_TRY(weft_host_together(job, host_name));
+    const weft_comm freed = *group;
+    weft_status status = WEFT_OK;
     weft_comm_free(self, group);
-    return weft_host_leave(job, WEFT_OK);
+    for (int i = 0; weft_services[i] != NULL && status == WEFT_OK; i++)
+        if (weft_services[i]->group_freed != NULL)
+            status = weft_services[i]->group_freed(job, freed);
+    return weft_host_leave(job, status);
 }
 
 weft_status weft_host_group_barrier(weft_job *job, weft_comm group)

@@ -247,7 +247,8 @@ weft_status weft_pgas_close(weft_job *job)
 }
 
 /* A job may close without weft_pgas_close. */
-const struct weft_service weft_pgas_module = {.launch = weft_pgas_launch, .close = forget};
+const struct weft_service weft_pgas_module = {
+    .launch = weft_pgas_launch, .group_freed = weft_pgas_group_freed, .close = forget};
 
 weft_gspace *weft_pgas_space(weft_job *job)
 {

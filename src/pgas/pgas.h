@@ -42,8 +42,8 @@ struct weft_gheap {
 
 /* The team by which the members of a group tell each other what they bring. */
 struct weft_gtalk {
-    weft_comm group, messages; /* messages: a group of the same members, for these alone */
-    weft_team *team;           /* NULL: none yet */
+    weft_comm messages; /* a group of the same members, for these alone */
+    weft_team *team;    /* NULL: none yet */
 };
 
 struct weft_pgas {
@@ -74,6 +74,8 @@ weft_status weft_pgas_launch(weft_job *job);
 
 /* Ends a team, if there is one. Errors: those of the job. */
 weft_status weft_pgas_hush(weft_job *job, struct weft_gtalk *talk);
+/* Ends that of a group which all members free. */
+weft_status weft_pgas_group_freed(weft_job *job, weft_comm group);
 
 /* Flushes all segments. Other threads may make some meanwhile. */
 void weft_pgas_flush(weft_self *self, const struct weft_gspace *space);

@@ -88,29 +88,29 @@ weft_status weft_pgas_launch(weft_job *job)
 
 weft_status weft_pgas_hush(weft_job *job, struct weft_gtalk *talk)
 {
-    talk->group = WEFT_COMM_NONE;
     if (talk->team != NULL)
         WEFT_TRY(weft_team_close(&talk->team));
     return talk->messages != WEFT_COMM_NONE ? weft_message_group_give(job, &talk->messages)
                                             : WEFT_OK;
 }
 
-/* The team of a group. Another group that was at its place in the table has ended at all members;
- * its number is another one, so that members who are ahead are not mistaken for those. */
+weft_status weft_pgas_group_freed(weft_job *job, weft_comm group)
+{
+    struct weft_pgas *const pgas = job->pgas;
+
+    return pgas != NULL ? weft_pgas_hush(job, &pgas->talks[weft_handle_index(group)]) : WEFT_OK;
+}
+
+/* The team of a group. Another group that was at its place in the table was freed by all members,
+ * who gave the number back then: so members who are ahead are not mistaken for those. */
 static weft_status find_team(weft_job *job, const struct meeting *m, weft_team **team)
 {
-    enum { MOST_GROUPS = 512 }; /* that the table has room for, whatever WEFT_COMMS is */
     const uint32_t index = weft_handle_index(m->group);
-    const uint32_t generation = (m->group & ~WEFT_HANDLE_COMM) >> WEFT_HANDLE_BITS;
-    const uint32_t number = (generation * MOST_GROUPS + index) % WEFT_MESSAGE_GROUPS;
     struct weft_gtalk *const talk = &m->pgas->talks[index];
 
-    if (talk->group != m->group) {
-        WEFT_TRY(weft_pgas_hush(job, talk));
-        WEFT_TRY(weft_message_group_take(job, WEFT_MESSAGE_GROUPS - 1 - number, m->place,
+    if (talk->messages == WEFT_COMM_NONE)
+        WEFT_TRY(weft_message_group_take(job, WEFT_MESSAGE_GROUPS - 1 - index, m->place,
                                          m->members, &talk->messages));
-        talk->group = m->group;
-    }
     if (talk->team == NULL)
         WEFT_TRY(weft_team_open(job, talk->messages, m->members, m->me, "an allocation", NULL,
                                 &talk->team));

@@ -4,6 +4,7 @@
  */
 #include "support/test.h"
 
+#include <weft/message.h>
 #include <weft/pgas.h>
 
 enum { RUNS = 5 };
@@ -79,6 +80,30 @@ static void groups(struct test_env *env, int i)
     TEST_EQ(env, weft_host_group_free(env->job, &group), WEFT_OK);
 }
 
+/* Groups beside those that the program has numbered itself, as front ends do. */
+static void among_numbers(struct test_env *env)
+{
+    enum { TAKEN = 512, GROUPS = 130 };
+    static weft_comm taken[TAKEN];
+    int all[64];
+    const int n = env->numbers->processes;
+
+    for (int i = 0; i < n; i++)
+        all[i] = i;
+    for (int i = 0; i < TAKEN; i++)
+        TEST_EQ(env, weft_message_group_take(env->job, i, all, n, &taken[i]), WEFT_OK);
+    for (int i = 0; i < GROUPS; i++) {
+        weft_comm group;
+        weft_gspan span;
+        TEST_EQ(env, weft_host_split(env->job, env->numbers->process % 2, 0, &group), WEFT_OK);
+        TEST_EQ(env, weft_galloc(env->job, group, 8, &span), WEFT_OK);
+        TEST_EQ(env, weft_gfree(env->job, &span), WEFT_OK);
+        TEST_EQ(env, weft_host_group_free(env->job, &group), WEFT_OK);
+    }
+    for (int i = 0; i < TAKEN; i++)
+        TEST_EQ(env, weft_message_group_give(env->job, &taken[i]), WEFT_OK);
+}
+
 static int body(struct test_env *env)
 {
     struct data user = {.check = {.failed = 0}};
@@ -93,6 +118,7 @@ static int body(struct test_env *env)
         run(env, &user, i, span);
     for (int i = 0; i < RUNS; i++)
         groups(env, i);
+    among_numbers(env);
     for (int i = 0; i < 2; i++)
         TEST_EQ(env, weft_gfree(env->job, &span[i]), WEFT_OK);
     TEST_EQ(env, weft_pgas_close(env->job), WEFT_OK);

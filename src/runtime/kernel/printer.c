@@ -21,11 +21,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
     ROOM = 65536,
+    AGAIN_NS = 1000000,     /* between two looks whether standard output takes more */
     LOOK_MS = 100,          /* how often to look whether to give up */
     GIVE_UP_NS = 1000000000 /* after a failure, when nothing can be written for so long */
 };
@@ -36,13 +38,14 @@ struct weft_printer {
     size_t lost;           /* what was given up, */
     int error;             /* or refused, for this reason */
     uint32_t waits;        /* atomic: something is left for a later round */
+    uint64_t looked;       /* when it was */
     char lines[ROOM];
 };
 
 /*
  * Standard output, for the moment. Others may write to a pipe or a terminal between a poll and a
- * write: it is opened anew, for writes that do not block. What the program itself holds stays as it
- * is. *opened: to be closed.
+ * write: it is opened anew, for writes that do not block. A socket is asked not to at each. What
+ * the program itself holds stays as it is. *opened: to be closed.
  */
 static int open_output(bool *opened)
 {
@@ -80,7 +83,9 @@ static bool print(struct weft_printer *printer)
         const size_t left = printer->bytes - done;
         if (poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, 0) <= 0)
             break;
-        const ssize_t wrote = write(fd, text, piece(text, left));
+        ssize_t wrote = send(fd, text, piece(text, left), MSG_DONTWAIT);
+        if (wrote < 0 && errno == ENOTSOCK)
+            wrote = write(fd, text, piece(text, left));
         if (wrote >= 0 || errno == EINTR) {
             done += wrote > 0 ? (size_t)wrote : 0;
             continue;
@@ -97,7 +102,8 @@ static bool print(struct weft_printer *printer)
     if (opened)
         close(fd);
     printer->bytes -= done;
-    memmove(printer->lines, printer->lines + done, printer->bytes);
+    if (done != 0)
+        memmove(printer->lines, printer->lines + done, printer->bytes);
     __atomic_store_n(&printer->waits, printer->bytes != 0, __ATOMIC_RELAXED);
     return printer->bytes == 0;
 }
@@ -109,8 +115,11 @@ bool weft_printer_round(struct weft_job *job)
     if (weft_model != NULL || !weft_lock_try(&printer->lock))
         return false;
     const size_t before = printer->bytes;
-    if (before != 0)
+    /* To ask the system in each round would delay all data while nobody reads. */
+    if (before != 0 && (printer->waits == 0 || weft_now_ns() - printer->looked >= AGAIN_NS)) {
         print(printer);
+        printer->looked = weft_now_ns();
+    }
     const bool did = printer->bytes != before;
     weft_unlock(&printer->lock);
     return did;

@@ -96,7 +96,8 @@ bool weft_printer_round(struct weft_job *job);
 bool weft_printer_waits(const struct weft_job *job);
 /*
  * Prints all lines, and waits for standard output to take them; once the job has failed, only while
- * it takes any. Between runs, by the program's thread.
+ * it takes any. Between runs, by the program's thread; of a job that has failed, by the progress
+ * task at its end.
  */
 void weft_printer_drain(struct weft_job *job);
 

@@ -269,6 +269,9 @@ static void serve(struct weft_job *job, enum weft_net_side side)
     if (__atomic_sub_fetch(&job->proxy.services_busy, 1, __ATOMIC_ACQ_REL) == 0 &&
         weft_job_status(job) != WEFT_OK)
         weft_services_are_quiet(job);
+    /* Ranks that look at nothing may keep the program from that until it is killed. */
+    if (!receives && weft_job_status(job) != WEFT_OK)
+        weft_printer_drain(job);
 }
 
 static void progress_main(void *argument)

@@ -44,6 +44,8 @@ struct weft_service {
     weft_status (*meet)(struct weft_job *job);
     /* Before each run of a kernel. Local. Errors: the job fails. */
     weft_status (*launch)(struct weft_job *job);
+    /* All members free a group of host programs; this one makes no other before. */
+    weft_status (*group_freed)(struct weft_job *job, weft_comm group);
     /* All processes are in weft_close, the services still run. */
     void (*leave)(struct weft_job *job);
     /* Frees all, in the reverse order. Nothing runs any more; also where open or meet failed, or
