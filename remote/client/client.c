@@ -80,6 +80,7 @@ weft_status weft_client_join(const struct weft_cuda_table **table, const struct 
     client.closing = client.left = false;
     client.forks = weft_forks;
     client.met = client.known.count = 0;
+    client.direct = strcmp(config->remote_pipe, "direct") == 0;
     client.links.context = NULL;
     client.links.copy = client_copy_notice;
     weft_status status = weft_plan_parse(&client.plan, config->remote_pipe);
@@ -191,7 +192,9 @@ static void leave(void)
     for (int d = 0; d < client.met; d++) {
         free(client.device[d].blocks.list);
         free(client.device[d].globals.list);
-        client.device[d].blocks = client.device[d].globals = (struct weft_ranges){0};
+        free(client.device[d].reached.list);
+        client.device[d].blocks = client.device[d].globals = client.device[d].reached =
+            (struct weft_ranges){0};
     }
     weft_unlock(&client.lock);
     client_print();

@@ -257,10 +257,20 @@ static CUresult copy_near(const struct copy *c)
     return client_copy_near(c->at, &box, c->stream);
 }
 
+/* Whether the stream's device reaches the side that is another server's. */
+static bool reaches_other(const struct copy *c)
+{
+    const bool out = c->at == c->from_device;
+
+    return (out || c->at == c->to_device) && (out ? c->to_place : c->from_place) == CLIENT_ARENA &&
+           client_reaches(c->at, out ? c->to_device : c->from_device, out ? c->to : c->from,
+                          c->bytes);
+}
+
 static CUresult copy_on_devices(const struct copy *c)
 {
     if (c->to_device->known.process != c->from_device->known.process)
-        return between_servers(c);
+        return reaches_other(c) ? copy_near(c) : between_servers(c);
     return c->at == c->to_device || c->at == c->from_device
                ? copy_near(c)
                : elsewhere(c, c->to_device, copy_near); /* the stream's device has neither */

@@ -39,7 +39,6 @@ CUresult client_context_reset(CUdevice ordinal)
     if (device == NULL)
         return CUDA_ERROR_INVALID_DEVICE;
     client_managed_forget(device);
-    const CUresult result = client_call(device, WEFT_CALL_reset, NULL, 0, NULL, 0, NULL);
     client_forget_memory(device);
-    return result;
+    return client_call(device, WEFT_CALL_reset, NULL, 0, NULL, 0, NULL);
 }

@@ -23,6 +23,8 @@ struct client_device {
     uint64_t key;               /* of that region */
     struct weft_ranges blocks;  /* its allocations */
     struct weft_ranges globals; /* variables of the program there */
+    struct weft_ranges reached; /* slabs of other servers that it reaches; under `reaching` */
+    uint64_t apart;             /* bit a server: it does not reach that one's memory; the same */
     CUstream paging;            /* in which managed memory is copied; NULL: not yet */
     bool works;                 /* it was given work since there is such memory */
 };
@@ -97,6 +99,7 @@ struct weft_client {
     bool running;     /* a callback does */
     unsigned napping; /* threads that use the network's bell */
     bool manages;     /* there is, or was, managed memory */
+    bool direct;      /* WEFT_REMOTE_PIPE does not say otherwise */
     CUresult late;    /* for the program's next call that waits */
     uint32_t forks;   /* base/fork.h, when it was opened */
     struct weft_record_links links;
@@ -113,7 +116,7 @@ struct weft_client {
     struct weft_plan plan; /* of copies between processes */
     struct weft_client_region *regions;
     STAILQ_HEAD(, client_output) output; /* of kernels, to be printed */
-    struct weft_lock printing;           /* taken before `lock` */
+    struct weft_lock printing, reaching; /* taken before `lock` */
     uint64_t unprinted;                  /* bytes of it */
     uint16_t calling[WEFT_COPIES];       /* callbacks whose turn it is, a ring */
     uint32_t first_calling, last_calling;
@@ -196,10 +199,22 @@ void client_region_drop(struct weft_client_region *region); /* lock held */
 /* Reserves addresses for every device, here and there. */
 weft_status client_open_memory(void);
 CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, size_t bytes);
-/* All allocations of a device are gone: it was reset. */
+/* All allocations of a device go: it is reset. */
 void client_forget_memory(struct client_device *device);
 /* Among the addresses of which device; NULL: of none. A signal handler may ask, too. */
 struct client_device *client_device_around(uint64_t address);
+
+/* ---- reach.c. Without the lock. */
+/*
+ * Whether that memory of another server's device can be used by a device itself, in its streams.
+ * Waits for both servers where a part of it is not mapped there yet. False: the way over the host
+ * is left, now or for good.
+ */
+bool client_reaches(struct client_device *device, const struct client_device *far, uint64_t address,
+                    uint64_t bytes);
+/* Of that memory what no allocation of its device lies in any more; before the server gives it
+ * back. */
+void client_reach_no_more(const struct client_device *far, uint64_t address, uint64_t bytes);
 
 /* ---- fault.c: a thread has touched memory that is closed to it. */
 struct client_fault {

@@ -73,6 +73,7 @@ void client_forget_memory(struct client_device *device)
     weft_lock(&client.lock);
     device->blocks.count = 0;
     weft_unlock(&client.lock);
+    client_reach_no_more(device, device->base, device->span);
 }
 
 struct client_device *client_device_around(uint64_t address)
@@ -174,14 +175,20 @@ CUresult client_alloc_async(CUdeviceptr *address, size_t bytes, CUstream stream)
 static struct client_device *forget(CUdeviceptr address)
 {
     struct client_device *device = client_device_around(address);
+    uint64_t bytes = 0;
 
+    if (device == NULL)
+        return NULL;
     weft_lock(&client.lock);
-    const uint32_t i = device != NULL ? weft_ranges_at(&device->blocks, address) : 0;
-    if (device != NULL && i == device->blocks.count)
-        device = NULL;
-    else if (device != NULL)
+    const uint32_t i = weft_ranges_at(&device->blocks, address);
+    if (i < device->blocks.count) {
+        bytes = device->blocks.list[i].bytes;
         weft_ranges_drop(&device->blocks, i);
+    }
     weft_unlock(&client.lock);
+    if (bytes == 0)
+        return NULL;
+    client_reach_no_more(device, address, bytes);
     return device;
 }
 

@@ -27,7 +27,7 @@ weft_status weft_plan_parse(struct weft_plan *plan, const char *text)
     char *end = NULL;
 
     *plan = (struct weft_plan){.each = each};
-    if (strcmp(text, "auto") == 0)
+    if (strcmp(text, "auto") == 0 || strcmp(text, "direct") == 0)
         return WEFT_OK;
     if ((each || once) && text[5] >= '1' && text[5] <= '9') {
         const unsigned long depth = strtoul(text + 5, &end, 10);
@@ -36,10 +36,11 @@ weft_status weft_plan_parse(struct weft_plan *plan, const char *text)
     }
     if (plan->depth != 0 && plan->unit != 0)
         return WEFT_OK;
-    return weft_err(WEFT_ERR_CONFIG,
-                    "WEFT_REMOTE_PIPE=%s: not auto, once:NxSIZE or each:NxSIZE with N in 1..%d and "
-                    "SIZE all or in 4K..16M, a multiple of 4K",
-                    text, WEFT_PLAN_DEPTH);
+    return weft_err(
+        WEFT_ERR_CONFIG,
+        "WEFT_REMOTE_PIPE=%s: not direct, auto, once:NxSIZE or each:NxSIZE with N in 1..%d and "
+        "SIZE all or in 4K..16M, a multiple of 4K",
+        text, WEFT_PLAN_DEPTH);
 }
 
 bool weft_plan_is_good(const struct weft_plan *plan)

@@ -16,7 +16,8 @@ struct weft_plan {
     uint32_t each;  /* 1: the network comes to know memory for each piece alone, and forgets it */
 };
 
-/* "auto", "once:8x256K", "once:1xall", "each:1xall". Errors: CONFIG, said. */
+/* "direct" (the client's affair; where it cannot be, as "auto"), "auto", "once:8x256K",
+ * "once:1xall", "each:1xall". Errors: CONFIG, said. */
 weft_status weft_plan_parse(struct weft_plan *plan, const char *text);
 
 /* False: no program of weft's sends this. */

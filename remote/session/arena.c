@@ -12,6 +12,8 @@ static CUmemAllocationProp properties_of(const struct weft_session_arena *arena)
 {
     return (CUmemAllocationProp){
         .type = CU_MEM_ALLOCATION_TYPE_PINNED,
+        .requestedHandleTypes =
+            arena->passes ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR : CU_MEM_HANDLE_TYPE_NONE,
         .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = arena->device}};
 }
 
@@ -21,6 +23,8 @@ CUresult weft_arena_open(struct weft_session_arena *arena, const struct weft_cud
     CUdeviceptr got = 0;
 
     *arena = (struct weft_session_arena){.table = table, .device = device, .share = share};
+    (void)table->device_attribute(
+        &arena->passes, CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, device);
     const CUmemAllocationProp properties = properties_of(arena);
     CUresult result =
         table->granularity(&arena->granule, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
@@ -139,6 +143,19 @@ CUresult weft_arena_let(struct weft_session_arena *arena, int device, bool on)
                                           &access, 1);
     if (result == CUDA_SUCCESS)
         arena->peers = on ? arena->peers | 1ull << device : arena->peers & ~(1ull << device);
+    return result;
+}
+
+CUresult weft_arena_export(const struct weft_session_arena *arena, uint64_t slab, int *fd)
+{
+    CUmemGenericAllocationHandle handle;
+    CUresult result =
+        arena->passes ? arena->table->mem_retain(&handle, (void *)slab) : CUDA_ERROR_NOT_SUPPORTED;
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = arena->table->mem_export(fd, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+    arena->table->mem_release(handle);
     return result;
 }
 

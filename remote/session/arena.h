@@ -12,6 +12,7 @@
 struct weft_session_arena {
     const struct weft_cuda_table *table;
     int device;                /* the driver's number */
+    int passes;                /* its memory can be mapped by other processes */
     uint64_t peers;            /* bit a device: kernels of those, too, reach all of it */
     uint64_t base, span;       /* reserved; base 0: not yet */
     uint64_t share, used;      /* bytes: the program may have, and has */
@@ -34,6 +35,9 @@ CUresult weft_arena_alloc(struct weft_session_arena *arena, uint64_t bytes, uint
  * nothing for memory that was mapped. Errors: the driver's.
  */
 CUresult weft_arena_let(struct weft_session_arena *arena, int device, bool on);
+/* A descriptor of the slab that begins there, which the caller closes: other processes may map it.
+ * Errors: NOT_SUPPORTED, the driver's. */
+CUresult weft_arena_export(const struct weft_session_arena *arena, uint64_t slab, int *fd);
 /* What uses it has ended. Errors: INVALID_VALUE: nothing begins there. */
 CUresult weft_arena_free(struct weft_session_arena *arena, uint64_t address);
 

@@ -37,6 +37,7 @@ struct session_device {
     struct weft_session_arena arena;
     uint64_t arena_key;
     struct weft_ranges globals;      /* the program's variables there */
+    struct weft_ranges reached;      /* slabs of other servers that it reaches */
     CUstream in, out;                /* of copies between processes */
     bool unmarked;                   /* something was delivered since the last mark */
     CUevent events[SESSION_PENDING]; /* free ones */
@@ -113,8 +114,11 @@ struct weft_session {
     unsigned char *image;              /* that the program is sending */
     uint64_t image_whole, image_bytes; /* as it is announced, as it has come */
     struct session_share *shares;
-    bool prints;        /* a kernel may have */
-    uint64_t output[2]; /* bytes of limits->output that the program has been sent */
+    int door; /* where other servers leave descriptors of their memory; -1: nowhere */
+    struct weft_ranges kept; /* addresses of other servers' arenas */
+    uint64_t tickets;        /* of descriptors that were left */
+    bool prints;             /* a kernel may have */
+    uint64_t output[2];      /* bytes of limits->output that the program has been sent */
     /* copies between processes */
     struct session_gate *gates;       /* by number */
     uint16_t delivering[WEFT_COPIES]; /* gates with marks, a ring */
@@ -238,10 +242,17 @@ CUresult session_pin(struct weft_session *session, void *memory, size_t bytes);
 void *session_shared(const struct weft_session *session, uint64_t address, uint64_t bytes);
 void session_shares_close(struct weft_session *session); /* the devices are idle */
 
+/* ---- reach.c */
+/* Other servers of this host can leave descriptors from now on. Where that cannot be, none do. */
+void session_reach_open(struct weft_session *session);
+void session_reach_close(struct weft_session *session); /* the devices are idle */
+/* memory.c: whether an arena may have these addresses. */
+bool session_is_arena(uint64_t base, uint64_t span);
+
 /*
- * ---- memory.c, near.c, array.c, module.c, copies.c, device.c: the calls; execute.c has those that
- * are the driver's. Arguments have the names that they have in calls.def. A value of an answer is
- * set on CUDA_SUCCESS.
+ * ---- memory.c, near.c, reach.c, array.c, module.c, copies.c, device.c: the calls; execute.c has
+ * those that are the driver's. Arguments have the names that they have in calls.def. A value of an
+ * answer is set on CUDA_SUCCESS.
  */
 #define SESSION_IN(type)                type
 #define SESSION_OUT(type)               type

@@ -6,14 +6,19 @@
 enum { LOWEST = 0x100000 /* no arena begins below */ };
 static const uint64_t span_most = 1ull << 42;
 
+bool session_is_arena(uint64_t base, uint64_t span)
+{
+    return base >= LOWEST && base % (2 << 20) == 0 && span != 0 && span <= span_most &&
+           span % (2 << 20) == 0 && base + span >= base;
+}
+
 SESSION_DO(arena)
 {
     struct session_device *device = &session->device[record->device];
     const uint64_t base = call->base, span = call->span;
     size_t total = 0;
 
-    if (device->arena.base != 0 || base < LOWEST || base % (2 << 20) != 0 || span == 0 ||
-        span > span_most || span % (2 << 20) != 0 || base + span < base)
+    if (device->arena.base != 0 || !session_is_arena(base, span))
         return SESSION_WRONG;
     CUresult result = session->table->device_total(&total, device->ordinal);
     const uint64_t limit = session->limits->memory;

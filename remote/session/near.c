@@ -100,6 +100,9 @@ static bool take_side(const struct weft_session *session, int device, const stru
     if (bytes == 0)
         return false;
     *owner = session_device_of(session, asked.device, bytes);
+    if (*owner < 0 && weft_ranges_gap(&session->device[device].reached, asked.device,
+                                      asked.device + bytes) == asked.device + bytes)
+        *owner = device; /* another server's, which this device reaches */
     side->device =
         *owner >= 0 ? asked.device : (CUdeviceptr)session_shared(session, asked.device, bytes);
     side->pitch = asked.pitch;

@@ -314,6 +314,7 @@ void session_free(struct weft_session *session)
     }
     session_copies_close(session);
     session_shares_close(session);
+    session_reach_close(session);
     for (uint32_t i = 0; i < session->handles.count; i++)
         if (session->handles.places[i].kind != WEFT_HANDLE_NONE)
             session_drop(session, &session->handles.places[i]);
@@ -335,7 +336,7 @@ struct weft_session *session_make(const struct weft_config *config,
     }
     session->table = table;
     session->limits = limits;
-    session->current = -1;
+    session->current = session->door = -1;
     session->last_wait = &session->waits;
     TAILQ_INIT(&session->held);
     TAILQ_INIT(&session->ready);
@@ -359,6 +360,7 @@ weft_status weft_session_serve(const struct weft_config *config,
     if (session == NULL)
         return WEFT_ERR_DEVICE;
     session_device(session, &device);
+    session_reach_open(session);
     weft_status status = weft_links_open(&session->links, config, &device, config->stage_memory);
     if (status == WEFT_OK) {
         status = session_copies_open(session);

@@ -51,6 +51,14 @@ uint32_t weft_ranges_at(const struct weft_ranges *ranges, uint64_t address)
     return i < ranges->count && ranges->list[i].at == address ? i : ranges->count;
 }
 
+uint64_t weft_ranges_gap(const struct weft_ranges *ranges, uint64_t address, uint64_t end)
+{
+    for (uint32_t i = weft_ranges_after(ranges, address);
+         address < end && i < ranges->count && ranges->list[i].at <= address; i++)
+        address = ranges->list[i].at + ranges->list[i].bytes;
+    return address < end ? address : end;
+}
+
 bool weft_ranges_has(const struct weft_ranges *ranges, uint64_t address, uint64_t bytes)
 {
     const uint32_t i = weft_ranges_after(ranges, address);

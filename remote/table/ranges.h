@@ -20,6 +20,8 @@ bool weft_ranges_add(struct weft_ranges *ranges, uint64_t at, uint64_t bytes);
 void weft_ranges_drop(struct weft_ranges *ranges, uint32_t index);
 /* Which one begins at an address; count: none does. */
 uint32_t weft_ranges_at(const struct weft_ranges *ranges, uint64_t address);
+/* The first address before `end` that lies in none; end: all do. */
+uint64_t weft_ranges_gap(const struct weft_ranges *ranges, uint64_t address, uint64_t end);
 /* Whether all of it lies in one. */
 bool weft_ranges_has(const struct weft_ranges *ranges, uint64_t address, uint64_t bytes);
 

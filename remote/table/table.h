@@ -104,6 +104,9 @@
     X(granularity, cuMemGetAllocationGranularity)                                                  \
     X(mem_create, cuMemCreate)                                                                     \
     X(mem_release, cuMemRelease)                                                                   \
+    X(mem_retain, cuMemRetainAllocationHandle)                                                     \
+    X(mem_export, cuMemExportToShareableHandle)                                                    \
+    X(mem_import, cuMemImportFromShareableHandle)                                                  \
     X(reserve, cuMemAddressReserve)                                                                \
     X(unreserve, cuMemAddressFree)                                                                 \
     X(map, cuMemMap)                                                                               \

@@ -94,7 +94,7 @@ for port in $(seq 40000 40024); do many=$many,127.0.0.1:$port; done # longer tha
 expect 'many servers' 1 'Connection refused' "$cuda" run -s "$many" -- "$program"
 for port in $(seq 41000 41006); do many=$many,127.0.0.1:$port; done
 expect 'too many servers' 1 'more than 32 servers' "$cuda" run -s "$many" -- "$program"
-expect pipe 1 'WEFT_REMOTE_PIPE=9x: not auto, once:NxSIZE or each:NxSIZE' \
+expect pipe 1 'WEFT_REMOTE_PIPE=9x: not direct, auto, once:NxSIZE or each:NxSIZE' \
     env WEFT_REMOTE_PIPE=9x "$cuda" run -s "$a" -- "$program"
 expect unknown 1 'WEFT_REMOTE_PIPES' env WEFT_REMOTE_PIPES=1 "$cuda" run -s "$a" -- "$program"
 expect 'no program' 1 'run: no program is named' "$cuda" run -s "$a"

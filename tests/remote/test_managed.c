@@ -4,12 +4,10 @@
  * server that is lost.
  * Arguments: servers, devices of each, seed.
  */
+#include "forked.h"
 #include "managed.h"
 
-#include "boot/interface.h"
-#include "fake/fake.h"
 #include "remote/client/client.h"
-#include "remote/session/session.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -20,55 +18,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-enum { SERVERS = 4, DEVICES = 4 };
-
-void weft_fake_kernels(const struct weft_fake_registry *registry);
-
-static pid_t servers[SERVERS];
-
-static void serve(const struct weft_config *config, int process, int devices, const char *options)
-{
-    const int numbers[DEVICES] = {0, 1, 2, 3};
-    const struct weft_session_limits limits = {.devices = numbers, .device_count = devices};
-    struct weft_config own = *config;
-    const struct weft_cuda_table *table;
-
-    own.process = process;
-    own.root_fd = -1;
-    if (weft_fake_open(&table, options) != WEFT_OK)
-        _exit(EXIT_FAILURE);
-    weft_fake_kernels(&weft_fake_registry);
-    _exit(weft_session_serve(&own, table, &limits) == WEFT_OK ? EXIT_SUCCESS : EXIT_FAILURE);
-}
-
-static bool join(int count, int devices, const char *seed)
-{
-    static const char *const names[] = {"one", "two", "three", "four"};
-    const struct weft_cuda_table *table;
-    struct weft_config config;
-    char options[64];
-    int fd = -1;
-
-    snprintf(options, sizeof(options), "devices=%d,memory=256M,seed=%s", devices, seed);
-    if (weft_config_load(&config, NULL, NULL) != WEFT_OK ||
-        weft_interface_listen(&fd, config.root, config.interface, WEFT_REACH_HOST) != WEFT_OK ||
-        weft_secret_make(config.secret) != WEFT_OK)
-        return false;
-    config.root_fd = fd;
-    config.process = 0;
-    config.processes = count + 1;
-    for (int s = 0; s < count; s++) {
-        servers[s] = fork();
-        if (servers[s] == 0)
-            serve(&config, s + 1, devices, options);
-    }
-    if (weft_client_join(&table, &config, names) != WEFT_OK)
-        return false;
-    weft_cudart_use(table);
-    suite_register(NULL);
-    return true;
-}
 
 /* ---- beside the program's own ---------------------------------------------------------------- */
 
@@ -179,7 +128,7 @@ static int send_signal(void (*action)(int))
 
     if (child == 0) {
         signal(SIGSEGV, action);
-        if (!join(1, 1, "1"))
+        if (!forked_join(1, 1, "seed=1"))
             _exit(EXIT_FAILURE);
         OK(cudaMallocManaged((void **)&managed, 64, cudaMemAttachGlobal));
         raise(SIGSEGV);
@@ -213,7 +162,7 @@ static int end_with_threads(void)
 
     if (child == 0) {
         pthread_t thread;
-        if (!join(1, 1, "1"))
+        if (!forked_join(1, 1, "seed=1"))
             _exit(EXIT_FAILURE);
         OK(cudaMallocManaged((void **)&managed, N * sizeof(*managed), cudaMemAttachGlobal));
         for (int i = 0; i < 4; i++)
@@ -243,7 +192,7 @@ static void lose_server(int devices)
     managed_scale(1);
     OK(cudaStreamSynchronize(NULL));
     CHECK(managed[0] == 1);
-    kill(servers[0], SIGKILL);
+    kill(forked_servers[0], SIGKILL);
     for (int i = 0; i < 100 && cudaMemset(managed, 0, 64) == cudaSuccess; i++)
         usleep(50000);
     signal(SIGBUS, lost);
@@ -257,12 +206,14 @@ static void lose_server(int devices)
 int main(int argc, char **argv)
 {
     const int count = argc > 1 ? atoi(argv[1]) : 1, devices = argc > 2 ? atoi(argv[2]) : 1;
+    char seed[32];
 
     CHECK(WTERMSIG(send_signal(SIG_DFL)) == SIGSEGV);
     CHECK(send_signal(SIG_IGN) == 0);
     for (int i = 0; i < 2; i++)
         CHECK(end_with_threads() == 0);
-    if (!join(count, devices, argc > 3 ? argv[3] : "1"))
+    snprintf(seed, sizeof(seed), "seed=%s", argc > 3 ? argv[3] : "1");
+    if (!forked_join(count, devices, seed))
         return EXIT_FAILURE;
     own_handlers(); /* first, as one of them is to be there before */
     for (int d = 0; d < count * devices; d++) {
@@ -274,8 +225,6 @@ int main(int argc, char **argv)
     late_errors();
     children();
     lose_server(devices);
-    weft_client_close();
-    for (int s = 0; s < count; s++)
-        waitpid(servers[s], NULL, 0);
+    forked_end();
     return suite_end() ? EXIT_SUCCESS : EXIT_FAILURE;
 }

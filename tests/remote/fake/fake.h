@@ -41,8 +41,8 @@ extern const struct weft_fake_registry weft_fake_registry;
 /*
  * The driver that `options` describe: "devices=2,memory=1G,seed=7,kernels=FILE,fault=copy:7:700".
  * A fault: NAME:N:ERROR, the N-th NAME fails with that number; or hang:NAME:N, it never ends; NAME
- * is one of alloc, copy, fill, launch, load. One driver a process: a second call with the same
- * options gives the same. Before other threads use it. Errors: CONFIG.
+ * is one of alloc, copy, fill, import, launch, load. One driver a process: a second call with the
+ * same options gives the same. Before other threads use it. Errors: CONFIG.
  */
 weft_status weft_fake_open(const struct weft_cuda_table **table, const char *options);
 

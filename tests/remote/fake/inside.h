@@ -169,11 +169,12 @@ struct fake_range {
     unsigned char *base;
     size_t bytes;
     enum fake_memory kind;
-    struct fake_device *device; /* of device memory */
+    struct fake_device *device; /* of device memory; NULL: another process's */
     unsigned flags;             /* of pinned memory */
     bool ours;                  /* mapped here */
     bool managed;
     uint32_t access; /* bit a device: of what cuMemMap has mapped */
+    int file;        /* in which that lies; 0: none */
 };
 
 extern struct fake_range *fake_ranges;

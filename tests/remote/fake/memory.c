@@ -1,8 +1,11 @@
 /* fake/memory.c - device memory, also by virtual addresses. Lock held. */
 #include "fake/inside.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #pragma GCC diagnostic ignored "-Wunused-parameter" /* prototypes are CUDA's */
 
@@ -109,7 +112,20 @@ CUresult fake_granularity(size_t *bytes, const CUmemAllocationProp *properties,
     return CUDA_SUCCESS;
 }
 
-/* The handle is size (of granules) and device: the pages come with the reservation. */
+/* A handle is a descriptor of the memory's file, and its device: FAR: another process's. */
+enum { FAR = 0xff };
+static CUmemGenericAllocationHandle handle_of(int file, int ordinal)
+{
+    return (uint64_t)fcntl(file, F_DUPFD_CLOEXEC, 0) << 8 | (unsigned)ordinal;
+}
+
+static size_t bytes_of(int file)
+{
+    struct stat info;
+
+    return fstat(file, &info) == 0 ? (size_t)info.st_size : 0;
+}
+
 static CUresult create(CUmemGenericAllocationHandle *handle, size_t bytes, int ordinal)
 {
     if (bytes == 0 || bytes % GRANULE != 0 || ordinal < 0 || ordinal >= fake.known.count)
@@ -117,7 +133,10 @@ static CUresult create(CUmemGenericAllocationHandle *handle, size_t bytes, int o
     const CUresult result = fake_fault("alloc", NULL);
     if (result != CUDA_SUCCESS || bytes > fake.memory - fake.device[ordinal].used)
         return result != CUDA_SUCCESS ? result : CUDA_ERROR_OUT_OF_MEMORY;
-    *handle = bytes + (unsigned)ordinal;
+    const int file = memfd_create("fake", MFD_CLOEXEC);
+    if (file < 0 || ftruncate(file, (off_t)bytes) != 0)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    *handle = (uint64_t)file << 8 | (unsigned)ordinal;
     return CUDA_SUCCESS;
 }
 
@@ -128,10 +147,43 @@ CUresult fake_mem_create(CUmemGenericAllocationHandle *handle, size_t bytes,
     return fake_end(create(handle, bytes, properties->location.id));
 }
 
-/* The mapping keeps it; here that is the range. */
+/* The mapping keeps it. */
 CUresult fake_mem_release(CUmemGenericAllocationHandle handle)
 {
-    return CUDA_SUCCESS;
+    return close((int)(handle >> 8)) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult fake_mem_retain(CUmemGenericAllocationHandle *handle, void *address)
+{
+    fake_begin();
+    const struct fake_range *range = fake_range_at(address);
+    const bool good = range != NULL && range->file != 0;
+    if (good)
+        *handle = handle_of(range->file, range->device != NULL ? range->device->known.number : FAR);
+    return fake_end(good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+}
+
+CUresult fake_mem_export(void *shareable, CUmemGenericAllocationHandle handle,
+                         CUmemAllocationHandleType type, unsigned long long flags)
+{
+    const int file = fcntl((int)(handle >> 8), F_DUPFD_CLOEXEC, 0);
+
+    memcpy(shareable, &file, sizeof(file));
+    return file >= 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult fake_mem_import(CUmemGenericAllocationHandle *handle, void *shareable,
+                         CUmemAllocationHandleType type)
+{
+    const int file = (int)(intptr_t)shareable;
+
+    fake_begin();
+    CUresult result = fake_fault("import", NULL);
+    if (result == CUDA_SUCCESS && bytes_of(file) == 0)
+        result = CUDA_ERROR_INVALID_VALUE;
+    if (result == CUDA_SUCCESS)
+        *handle = handle_of(file, FAR);
+    return fake_end(result);
 }
 
 CUresult fake_reserve(CUdeviceptr *address, size_t bytes, size_t alignment, CUdeviceptr hint,
@@ -153,17 +205,20 @@ CUresult fake_unreserve(CUdeviceptr address, size_t bytes)
 CUresult fake_map(CUdeviceptr address, size_t bytes, size_t offset,
                   CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
-    struct fake_device *device = &fake.device[handle % GRANULE];
+    const int file = (int)(handle >> 8);
+    struct fake_device *device = (handle & FAR) == FAR ? NULL : &fake.device[handle & FAR];
     CUresult result = CUDA_ERROR_INVALID_VALUE;
 
     fake_begin();
-    if (flags == 0 && offset == 0 && bytes == handle / GRANULE * GRANULE &&
-        address % GRANULE == 0 && fake_range_at((void *)address) == NULL)
+    if (flags == 0 && offset == 0 && bytes == bytes_of(file) && address % GRANULE == 0 &&
+        fake_range_at((void *)address) == NULL &&
+        mmap((void *)address, bytes, PROT_NONE, MAP_FIXED | MAP_SHARED, file, 0) != MAP_FAILED)
         result = fake_range_add(&(struct fake_range){.base = (unsigned char *)address,
                                                      .bytes = bytes,
                                                      .kind = FAKE_DEVICE,
+                                                     .file = fcntl(file, F_DUPFD_CLOEXEC, 0),
                                                      .device = device});
-    if (result == CUDA_SUCCESS)
+    if (result == CUDA_SUCCESS && device != NULL)
         device->used += bytes;
     return fake_end(result);
 }
@@ -174,9 +229,12 @@ CUresult fake_unmap(CUdeviceptr address, size_t bytes)
     struct fake_range *range = fake_range_exactly((void *)address, FAKE_DEVICE);
     bool good = range != NULL && range->bytes == bytes && !range->ours;
     if (good) {
-        fake_drain_device(range->device);
+        for (int d = 0; d < fake.known.count; d++)
+            if ((range->access >> d & 1) != 0 || range->device == &fake.device[d])
+                fake_drain_device(&fake.device[d]);
         good = mmap((void *)address, bytes, PROT_NONE,
                     MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+        close(range->file);
         fake_range_drop(range);
     }
     return fake_end(good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
