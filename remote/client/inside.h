@@ -26,6 +26,7 @@ struct client_device {
     struct weft_ranges reached; /* slabs of other servers that it reaches; under `reaching` */
     uint64_t apart;             /* bit a server: it does not reach that one's memory; the same */
     CUstream paging;            /* in which managed memory is copied; NULL: not yet */
+    uint64_t given, done;       /* records; those that its default stream is known to have done */
     bool works;                 /* it was given work since there is such memory */
 };
 
@@ -147,8 +148,9 @@ CUresult client_post(const struct client_device *device, enum weft_call call, co
 extern _Thread_local bool client_has_turn;
 /* What kernels have printed, in the order of the answers. */
 void client_print(void);
-/* Waits for what a stream of that device has been given so far; NULL: its default stream. */
-CUresult client_synchronize(const struct client_device *device, CUstream stream);
+/* Waits for what a stream of that device has been given so far; NULL: its default stream, which is
+ * not asked where the device was given nothing since. */
+CUresult client_synchronize(struct client_device *device, CUstream stream);
 /* Lock held, but given up for a while: others have their turn. False: the job has failed. */
 bool client_take_turns(void);
 /* Drives the network; then sleeps until something comes, or at most so many ns. Without the lock.

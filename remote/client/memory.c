@@ -218,8 +218,8 @@ CUresult client_free_async(CUdeviceptr address, CUstream stream)
 /* ---- fills ----------------------------------------------------------------------------------- */
 
 /* Of pinned memory of the program: by the host, after the stream. */
-static CUresult fill_host(const struct client_device *device, unsigned char *to, size_t pitch,
-                          int value, size_t width, size_t rows, CUstream stream)
+static CUresult fill_host(struct client_device *device, unsigned char *to, size_t pitch, int value,
+                          size_t width, size_t rows, CUstream stream)
 {
     struct weft_client_region region;
     const CUresult result = client_pinned(to, (rows - 1) * pitch + width, &region)

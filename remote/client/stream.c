@@ -142,6 +142,14 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
 
 /* ---- by hand --------------------------------------------------------------------------------- */
 
+CUresult client_stream_synchronize(CUstream stream)
+{
+    struct client_route route = {client_now(), false};
+    const CUresult result = client_route_stream(&route, stream);
+
+    return result == CUDA_SUCCESS ? client_synchronize(route.device, stream) : result;
+}
+
 /* An event of another server is a gate: that server opens it when the event has passed. */
 CUresult client_stream_wait_event(CUstream stream, CUevent event, unsigned flags)
 {

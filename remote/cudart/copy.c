@@ -80,6 +80,8 @@ cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_d
     cudaError_t error = cudaMemcpyPeerAsync(to, to_device, from, from_device, 0, NULL);
 
     for (int i = 0; i < 2 && error == cudaSuccess; i++) {
+        if (devices[i] == before) /* the copy is in its stream */
+            continue;
         thread->device = devices[i]; /* there are such devices */
         error = cudaStreamSynchronize(NULL);
         thread->device = before;
