@@ -174,6 +174,7 @@ grid() {
 
 for place in local $networks; do
     experiment "$place: between two devices (figures 12, 13, 17)" on "$place" "$work/copy" peer $sizes
+    [ "$place" = local ] || experiment "$place: between servers, through host memory" version "$place" auto
     experiment "$place: between two devices, with peer access" on "$place" "$work/copy" access $sizes
     for n in $small; do
         experiment "$place: triangles, -r $n, 1 and 2 devices (tables 3 and 7, figure 19)" triangles "$place" -r "$n"
@@ -193,7 +194,7 @@ for n in $large; do
     done
 done
 for place in $networks; do
-    for pipe in each:1xall once:1xall once:8x256K auto; do
+    for pipe in each:1xall once:1xall once:8x256K; do
         experiment "$place: between servers, $pipe (figures 6, 9, 15, 16; table 2)" version "$place" $pipe
     done
 done

@@ -59,6 +59,7 @@ for net in shm ofi; do
     expect shared.$net 'Test PASSED' "${run[@]}" "$servers" -- "$tests/vector_add_shared"
     expect suite.$net ' 0 failed' env WEFT_NET=$net WEFT_REMOTE_SERVERS="$one" "$tests/test_remote_suite" remote "$image"
     expect suite.two.$net ' 0 failed' env WEFT_NET=$net WEFT_REMOTE_SERVERS="$servers" "$tests/test_remote_suite" remote "$image"
+    expect reach.$net ' 0 failed' env WEFT_NET=$net WEFT_REMOTE_SERVERS="$servers" "$tests/test_remote_reach" servers 2 1
     [ -z "$near" ] ||
         expect suite.near.$net ' 0 failed' env WEFT_NET=$net WEFT_REMOTE_SERVERS="$near" "$tests/test_remote_suite" remote "$image"
     if [ -x "$tests/remote_blas" ]; then # cuBLAS, cuSOLVER, cuFFT, cuRAND, cuSPARSE, cuBLASLt

@@ -30,6 +30,7 @@ expect ofi 0 '2 devices: Test PASSED' env WEFT_NET=ofi "$cuda" run -s "$a,$b" --
 expect triangles 0 '384212 triangles' "$cuda" run -s "$a,$b" -- "$tests/remote_triangles" "$data"
 expect samples 0 'peer: passed' "$cuda" run -s "$a,$b" -- "$tests/remote_samples"
 expect suite 0 ' 0 failed' env WEFT_REMOTE_SERVERS="$a,$b" "$tests/test_remote_suite" remote "$tests/suite_kernels.fatbin"
+expect reach 0 ' 0 failed' env WEFT_REMOTE_SERVERS="$a,$b" "$tests/test_remote_reach" servers 2 1
 expect 'suite, sync' 0 ' 0 failed' env WEFT_REMOTE_SYNC=on WEFT_REMOTE_SERVERS="$a,$b" "$tests/test_remote_suite" remote "$tests/suite_kernels.fatbin"
 # speaks NAME COMMAND... - kernels' lines stand between the host's, in the order of their numbers.
 speaks() {

@@ -1,5 +1,5 @@
 /*
- * test_peer.c - copies between devices of different servers: sizes, offsets, both directions at
+ * test_peer.c - copies between devices of different servers, through host memory: sizes, offsets, both directions at
  * once, ordered by streams and events of both servers. No byte of them passes the program.
  * Arguments: servers, seed, MiB of the largest copy.
  */

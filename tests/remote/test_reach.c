@@ -3,7 +3,8 @@
  * session/reach.c), with sessions that are processes.
  * Arguments: a case, servers, devices of each. direct: bytes, order, memory that is freed and used
  * again; pipe: the same, told to go over the host; refused: an owner's memory cannot be mapped;
- * hostile: others leave descriptors, too; full: so many that there is no room; lost: an owner dies.
+ * hostile: others leave descriptors, too; full: so many that there is no room; lost: an owner dies;
+ * servers: those of WEFT_REMOTE_SERVERS.
  */
 #include "forked.h"
 #include "suite.h"
@@ -243,11 +244,12 @@ int main(int argc, char **argv)
     const int servers = argc > 2 ? atoi(argv[2]) : 2, devices = argc > 3 ? atoi(argv[3]) : 1;
     const bool refused = strcmp(which, "refused") == 0, full = strcmp(which, "full") == 0;
 
-    if (!forked_join(servers, devices, refused ? "fault=import:1:801" : "seed=3"))
+    if (strcmp(which, "servers") != 0 &&
+        !forked_join(servers, devices, refused ? "fault=import:1:801" : "seed=3"))
         return EXIT_FAILURE;
     count = servers * devices;
-    direct = !refused && !full && strcmp(which, "pipe") != 0;
     begin();
+    direct = !refused && !full && client.direct;
     if (strcmp(which, "hostile") == 0)
         strange();
     for (int process = 1; full && process <= 2; process++)
