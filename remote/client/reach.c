@@ -79,15 +79,6 @@ bool client_reaches(struct client_device *device, const struct client_device *fa
     return does;
 }
 
-static bool has_block(const struct client_device *far, const struct weft_range *slab)
-{
-    weft_lock(&client.lock);
-    const uint32_t i = weft_ranges_after(&far->blocks, slab->at);
-    const bool has = i < far->blocks.count && far->blocks.list[i].at < slab->at + slab->bytes;
-    weft_unlock(&client.lock);
-    return has;
-}
-
 void client_reach_no_more(const struct client_device *far, uint64_t address, uint64_t bytes)
 {
     weft_lock(&client.reaching);
@@ -95,11 +86,17 @@ void client_reach_no_more(const struct client_device *far, uint64_t address, uin
         struct weft_ranges *reached = &client.device[d].reached;
         uint32_t i = weft_ranges_after(reached, address);
         while (i < reached->count && reached->list[i].at < address + bytes) {
-            if (has_block(far, &reached->list[i])) {
+            const struct weft_range slab = reached->list[i];
+            weft_lock(&client.lock);
+            const uint32_t b = weft_ranges_after(&far->blocks, slab.at);
+            const bool used =
+                b < far->blocks.count && far->blocks.list[b].at < slab.at + slab.bytes;
+            weft_unlock(&client.lock);
+            if (used) {
                 i++;
                 continue;
             }
-            CLIENT_POST(&client.device[d], unimport, reached->list[i].at);
+            CLIENT_POST(&client.device[d], unimport, slab.at);
             weft_ranges_drop(reached, i);
         }
     }

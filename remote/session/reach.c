@@ -61,16 +61,16 @@ static bool is_ours(int connection)
            peer.uid == geteuid();
 }
 
-/* A message with room for a descriptor. */
-#define MESSAGE(note, control)                                                                     \
-    {                                                                                              \
-        .msg_iov = &(struct iovec){note, sizeof(*(note))}, .msg_iovlen = 1,                        \
-        .msg_control = (control).bytes, .msg_controllen = sizeof((control).bytes)                  \
-    }
+/* A message with room for one descriptor. */
 union control {
     struct cmsghdr header;
     char bytes[CMSG_SPACE(sizeof(int))];
 };
+#define MESSAGE(note, control)                                                                     \
+    {                                                                                              \
+        .msg_iov = &(struct iovec){note, sizeof(*(note))}, .msg_iovlen = 1,                        \
+        .msg_control = (control).bytes, .msg_controllen = CMSG_LEN(sizeof(int))                    \
+    }
 
 static bool leave(const struct weft_session *session, uint64_t to, struct note *note, int fd)
 {
@@ -92,7 +92,7 @@ static bool leave(const struct weft_session *session, uint64_t to, struct note *
     return left;
 }
 
-/* The descriptor that came with that note alone; -1: something else did. */
+/* The descriptor that came with that note; -1: something else did. */
 static int take(int connection, const struct note *wanted)
 {
     union control control = {.header = {0}};
@@ -100,20 +100,18 @@ static int take(int connection, const struct note *wanted)
     struct msghdr message = MESSAGE(&note, control);
     const ssize_t got = recvmsg(connection, &message, MSG_CMSG_CLOEXEC);
     const struct cmsghdr *header = got >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
-    int fds[2] = {-1, -1}; /* room for one is room for two, where ints have half a word */
+    int fd = -1;
 
     if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
-        memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
-    if (got == (ssize_t)sizeof(note) && memcmp(&note, wanted, sizeof(note)) == 0 &&
-        (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 && fds[1] < 0)
-        return fds[0];
-    for (int i = 0; i < 2; i++)
-        if (fds[i] >= 0)
-            close(fds[i]);
+        memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+    if (fd < 0 || (got == (ssize_t)sizeof(note) && memcmp(&note, wanted, sizeof(note)) == 0 &&
+                   (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0))
+        return fd;
+    close(fd);
     return -1;
 }
 
-/* What nobody asks for is closed. */
+/* The one that was left with that note; -1: none. What others have left is closed. */
 static int find(const struct weft_session *session, const struct note *wanted)
 {
     int fd = -1;

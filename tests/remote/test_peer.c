@@ -1,7 +1,7 @@
 /*
- * test_peer.c - copies between devices of different servers, through host memory: sizes, offsets, both directions at
- * once, ordered by streams and events of both servers. No byte of them passes the program.
- * Arguments: servers, seed, MiB of the largest copy.
+ * test_peer.c - copies between devices of different servers, through host memory: sizes, offsets,
+ * both directions at once, ordered by streams and events of both servers. No byte of them passes
+ * the program. Arguments: servers, seed, MiB of the largest copy.
  */
 #include "sessions.h"
 #include "suite.h"

@@ -20,6 +20,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { ROOM = (3 << 20) + 4096, MOST = 8 };
@@ -221,6 +222,11 @@ static void strange(void)
     CHECK(leave(1, right, 24, 2));
     CHECK(leave(1, right, 24, 3));
     CHECK(leave(1, right, 32, 1));
+    const pid_t stranger = geteuid() == 0 ? fork() : -1;
+    if (stranger == 0) /* another user, who knows all of it */
+        _exit(setuid(65534) == 0 && leave(1, right, 24, 1) ? EXIT_SUCCESS : EXIT_FAILURE);
+    int status = 0;
+    CHECK(stranger < 0 || (waitpid(stranger, &status, 0) == stranger && status == 0));
 }
 
 static void lose(void)
