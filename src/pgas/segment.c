@@ -109,8 +109,8 @@ static weft_status find_team(weft_job *job, const struct meeting *m, weft_team *
     struct weft_gtalk *const talk = &m->pgas->talks[index];
 
     if (talk->messages == WEFT_COMM_NONE)
-        WEFT_TRY(weft_message_group_take(job, WEFT_MESSAGE_GROUPS - 1 - index, m->place,
-                                         m->members, &talk->messages));
+        WEFT_TRY(weft_message_group_take(job, WEFT_MESSAGE_GROUPS - 1 - index, m->place, m->members,
+                                         &talk->messages));
     if (talk->team == NULL)
         WEFT_TRY(weft_team_open(job, talk->messages, m->members, m->me, "an allocation", NULL,
                                 &talk->team));

@@ -134,7 +134,7 @@ WEFT_INLINE void weft_task_begin(weft_self *self, struct weft_task_place *p,
         return;
     r->kept = turn->slot;
     for (int i = 0; i < 2 && !kept; i++) {
-        if (weft_add_returning_u32(&p->tickets, 1) >= p->ranks) {
+        if (weft_task_add32(&p->tickets, 1) >= p->ranks) {
             weft_add_relaxed_u32(&p->tickets, UINT32_MAX);
             break;
         }

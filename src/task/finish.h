@@ -48,8 +48,8 @@ WEFT_INLINE void weft_task_even(weft_self *self, struct weft_task_place *p,
                        *report);
 }
 
-/* Whether there is a report of every place for this phase, and their sum is new, as it is when one
- * of them is; *sum of what they completed. Place 0, the leader. */
+/* Whether there is a report of every place for this phase, and any is new; *sum of what they
+ * completed. Each report is read once. Place 0, the leader. */
 WEFT_INLINE bool weft_task_first_wave(struct weft_task_place *p, uint64_t *sum)
 {
     bool all = true;
@@ -59,12 +59,13 @@ WEFT_INLINE bool weft_task_first_wave(struct weft_task_place *p, uint64_t *sum)
         const uint64_t word = weft_load_acquire_u64(
             &p->mail->word[weft_task_row(p->places, WEFT_TASK_REPORT, q)], ORDER_task_take);
         all = all && word >> 48 == (p->closed & 0xffff);
+        p->untried = p->untried || word != p->peer[q].report_seen;
+        p->peer[q].report_seen = word;
         *sum += word & 0xffffffffffffu;
     }
-    const uint64_t report = weft_task_report(p->closed, *sum);
-    if (!all || report == p->tried)
+    if (!all || !p->untried)
         return false;
-    p->tried = report;
+    p->untried = 0;
     return true;
 }
 

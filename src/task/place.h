@@ -178,6 +178,7 @@ struct weft_task_peer {
     uint64_t answered;           /* the last ask that was answered */
     uint64_t returned, sent;     /* returns that have come; that were sent */
     uint64_t vain, again;        /* its load when it gave nothing; when it may be asked again */
+    uint64_t report_seen;        /* place 0: the last report */
     uint32_t away;               /* tasks of this place that it has */
     struct weft_task_named last; /* of them */
 };
@@ -217,7 +218,7 @@ struct weft_task_place {
     uint64_t reported; /* the last report */
     uint64_t backoff;
     uint64_t given;
-    uint64_t tried;         /* place 0: the reports whose sum was compared last, as one */
+    uint32_t untried;       /* reports have come since they were added up; place 0 */
     int32_t asking;         /* whom; -1: nobody */
     uint32_t accepted;      /* of the answer that is there */
     uint32_t closed, phase; /* phases: no more tasks come from the host; over */
@@ -275,8 +276,9 @@ WEFT_INLINE bool weft_task_swap32(uint32_t *word, uint32_t expected, uint32_t va
 }
 WEFT_INLINE bool weft_task_swap64(uint64_t *word, uint64_t expected, uint64_t value)
 {
-    return weft_swap_both_device_u64(word, expected, value, ORDER_task_take, ORDER_task_give) ==
-           expected;
+    const struct weft_change change = {
+        .value = value, .expected = expected, .how = WEFT_COMPARE, .type = WEFT_U64};
+    return weft_update_device(word, &change) == expected;
 }
 WEFT_INLINE uint32_t weft_task_exchange(uint32_t *word, uint32_t value)
 {
@@ -284,6 +286,11 @@ WEFT_INLINE uint32_t weft_task_exchange(uint32_t *word, uint32_t value)
     return (uint32_t)weft_update_device(word, &change);
 }
 /* The old value. */
+WEFT_INLINE uint32_t weft_task_add32(uint32_t *word, uint32_t value)
+{
+    const struct weft_change change = {.value = value, .how = WEFT_SUM, .type = WEFT_U32};
+    return (uint32_t)weft_update_device(word, &change);
+}
 WEFT_INLINE uint64_t weft_task_add64(uint64_t *word, uint64_t value)
 {
     const struct weft_change change = {.value = value, .how = WEFT_SUM, .type = WEFT_U64};

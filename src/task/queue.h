@@ -98,11 +98,10 @@ WEFT_INLINE uint32_t weft_task_rob(struct weft_task_place *p, struct weft_task_r
 
 /* ---- a ring of the place --------------------------------------------------------------------- */
 
-/* A task into the ring of its priority. Any thread. */
-WEFT_INLINE void weft_task_ring_add(struct weft_task_place *p, uint32_t slot)
+/* Cell `at` of those that were added to `tail` gets its slot. */
+WEFT_INLINE void weft_task_ring_set(struct weft_task_place *p, struct weft_task_ring *ring,
+                                    uint64_t at, uint32_t slot)
 {
-    struct weft_task_ring *const ring = &p->ready[p->record[slot].priority];
-    const uint64_t at = weft_task_add64(&ring->tail, 1);
     const uint32_t turn = (uint32_t)(at / (p->ring_mask + 1) + 1);
 
     weft_store_release_device_u64(&ring->cell[at & p->ring_mask], (uint64_t)turn << 32 | slot,
@@ -139,10 +138,12 @@ WEFT_INLINE void weft_task_ready(weft_self *self, struct weft_task_place *p,
                                  struct weft_task_rank *r, uint32_t slot)
 {
     const struct weft_task_record *const record = &p->record[slot];
+    const uint32_t priority = record->priority;
 
     weft_add_relaxed_u32(&p->queued, 1);
-    if (r == NULL || record->priority != 1 || record->many || !weft_task_push(p, r, slot))
-        weft_task_ring_add(p, slot);
+    if (r == NULL || priority != 1 || record->many || !weft_task_push(p, r, slot))
+        weft_task_ring_set(p, &p->ready[priority], weft_task_add64(&p->ready[priority].tail, 1),
+                           slot);
     weft_task_wake(self);
 }
 

@@ -76,33 +76,26 @@ WEFT_COLD void weft_task_complete(weft_self *self, struct weft_task_place *p, ui
 
 /* ---- what may be a task ---------------------------------------------------------------------- */
 
-/* True, and keeps the numbers of a text. */
-WEFT_INLINE bool weft_task_say(int64_t number[3], int64_t a, int64_t b, int64_t c)
-{
-    number[0] = a;
-    number[1] = b;
-    number[2] = c;
-    return true;
-}
-
 /* Of its data, as weft_task_wrong. Their bytes can be added up. */
 WEFT_INLINE const char *weft_task_wrong_data(const weft_task_data_desc *datas, uint32_t count,
                                              int32_t places, int64_t number[3])
 {
     for (uint32_t i = 0; i < count; i++) {
-        const weft_task_data_desc *const d = &datas[i];
-        const bool scratch = d->mode == WEFT_TASK_SCRATCH;
-        if ((d->mode < WEFT_TASK_IN || d->mode > WEFT_TASK_SCRATCH) &&
-            weft_task_say(number, i, d->mode, 0))
+        const weft_task_data_desc *const data = &datas[i];
+        number[0] = i;
+        number[1] = data->mode;
+        if (data->mode < WEFT_TASK_IN || data->mode > WEFT_TASK_SCRATCH)
             return "%s: data %lld has mode %lld, which is no weft_task_mode";
-        if (!scratch && (d->place < 0 || d->place >= places) &&
-            weft_task_say(number, i, d->place, places))
+        number[1] = data->place;
+        number[2] = places;
+        if (data->mode != WEFT_TASK_SCRATCH && (data->place < 0 || data->place >= places))
             return "%s: data %lld is at place %lld, which is not one of %lld";
-        if (d->rows > 1 && d->pitch != 0 && d->pitch < d->bytes &&
-            weft_task_say(number, i, (int64_t)d->pitch, (int64_t)d->bytes))
+        number[1] = (int64_t)data->pitch;
+        number[2] = (int64_t)data->bytes;
+        if (data->rows > 1 && data->pitch != 0 && data->pitch < data->bytes)
             return "%s: data %lld has a pitch of %lld for rows of %lld bytes";
-        if (d->bytes > WEFT_TASK_MOST_BYTES / weft_task_rows(d) &&
-            weft_task_say(number, i, d->rows, (int64_t)d->bytes))
+        number[1] = data->rows;
+        if (data->bytes > WEFT_TASK_MOST_BYTES / weft_task_rows(data))
             return "%s: data %lld has %lld rows of %lld bytes";
     }
     return NULL;
@@ -112,22 +105,30 @@ WEFT_INLINE const char *weft_task_wrong_data(const weft_task_data_desc *datas, u
 WEFT_INLINE const char *weft_task_wrong(const weft_task_desc *desc, const struct weft_task_place *p,
                                         int64_t number[3])
 {
-    const uint32_t bytes = desc->arguments_bytes;
-
-    if (desc->body >= p->bodies && weft_task_say(number, desc->body, p->bodies, 0))
+    number[2] = 0;
+    number[0] = desc->body;
+    number[1] = p->bodies;
+    if (desc->body >= p->bodies)
         return "%s: body %lld is not one of the kernel's %lld";
-    if ((int64_t)desc->count < 0 && weft_task_say(number, (int64_t)desc->count, 0, 0))
+    number[0] = (int64_t)desc->count;
+    if (number[0] < 0)
         return "%s: a count of %lld";
-    if ((desc->flags & (p->barred | ~(uint32_t)WEFT_TASK_FLAGS)) != 0 &&
-        weft_task_say(number, desc->flags, p->barred, 0))
+    number[0] = desc->flags;
+    number[1] = p->barred;
+    if ((desc->flags & (p->barred | ~(uint32_t)WEFT_TASK_FLAGS)) != 0)
         return "%s: flags %lld: unknown, or with those (%lld) that keep it from its own place";
-    if (desc->priority >= WEFT_TASK_PRIORITIES &&
-        weft_task_say(number, desc->priority, WEFT_TASK_PRIORITIES - 1, 0))
+    number[0] = desc->priority;
+    number[1] = WEFT_TASK_PRIORITIES - 1;
+    if (desc->priority >= WEFT_TASK_PRIORITIES)
         return "%s: priority %lld is not in 0..%lld";
-    if ((bytes > WEFT_TASK_ARGUMENTS || (bytes != 0 && desc->arguments == NULL)) &&
-        weft_task_say(number, bytes, WEFT_TASK_ARGUMENTS, 0))
+    number[0] = desc->arguments_bytes;
+    number[1] = WEFT_TASK_ARGUMENTS;
+    if (desc->arguments_bytes > WEFT_TASK_ARGUMENTS ||
+        (desc->arguments_bytes != 0 && desc->arguments == NULL))
         return "%s: %lld bytes of arguments, at most %lld, or they are NULL";
-    if (desc->datas > WEFT_TASK_DATA && weft_task_say(number, desc->datas, WEFT_TASK_DATA, 0))
+    number[0] = desc->datas;
+    number[1] = WEFT_TASK_DATA;
+    if (desc->datas > WEFT_TASK_DATA)
         return "%s: %lld pieces of data, at most %lld";
     return weft_task_wrong_data(desc->data, desc->datas, p->places, number);
 }

@@ -18,7 +18,8 @@ enum { WEFT_TASK_HEAR = 32 };
 
 struct weft_task_heard {
     uint32_t turn, what, a;
-    uint32_t slot; /* + 1; 0: it is no task */
+    uint32_t slot;            /* + 1; 0: it is no task */
+    uint32_t priority, place; /* a task's, and its place among those of its priority */
 };
 
 WEFT_INLINE const struct weft_task_entry *weft_task_entry(const struct weft_task_place *p,
@@ -103,13 +104,13 @@ WEFT_INLINE void weft_task_obey(weft_self *self, struct weft_task_place *p,
     }
 }
 
-/* Tasks are in the books, so that they may go to the rings; what else entries ask for is done. The
- * leader. */
+/* Tasks go to the rings together: where in them each does, and how many go to each; else what the
+ * entry asks for is done. The leader. */
 WEFT_INLINE void weft_task_obey_all(weft_self *self, struct weft_task_place *p,
-                                    const struct weft_task_heard *heard, uint32_t n)
+                                    struct weft_task_heard *heard, uint32_t n, uint64_t *base)
 {
     const uint32_t books = weft_task_books_after(p->closed);
-    uint32_t tasks = 0;
+    uint32_t count[WEFT_TASK_PRIORITIES] = {0}, tasks = 0;
 
     for (uint32_t i = 0; i < n; i++) {
         if (heard[i].slot == 0) {
@@ -120,10 +121,16 @@ WEFT_INLINE void weft_task_obey_all(weft_self *self, struct weft_task_place *p,
         record->home = p->me;
         record->home_slot = heard[i].slot - 1;
         record->books = books;
+        heard[i].priority = record->priority;
+        heard[i].place = count[record->priority]++;
         tasks++;
     }
+    if (tasks == 0)
+        return;
     weft_add_relaxed_u64(&p->mail->books[books].created, tasks);
     weft_add_relaxed_u32(&p->queued, tasks);
+    for (int i = 0; i < WEFT_TASK_PRIORITIES; i++)
+        base[i] = count[i] != 0 ? weft_task_add64(&p->ready[i].tail, count[i]) : 0;
 }
 
 /* All threads. */
@@ -132,6 +139,7 @@ WEFT_INLINE void weft_task_hear(weft_self *self, struct weft_task_place *p,
 {
     WEFT_SHARED(struct weft_task_heard, heard, WEFT_TASK_HEAR);
     WEFT_SHARED(uint32_t, count, 1);
+    WEFT_SHARED(uint64_t, base, WEFT_TASK_PRIORITIES);
 
     weft_for (i, WEFT_TASK_HEAR)
         if (!weft_task_read(p, i, &heard[i]))
@@ -146,11 +154,12 @@ WEFT_INLINE void weft_task_hear(weft_self *self, struct weft_task_place *p,
     if (n == 0)
         return;
     if (weft_leads(self))
-        weft_task_obey_all(self, p, heard, n);
+        weft_task_obey_all(self, p, heard, n, base);
     weft_sync(self);
     weft_for (i, n)
         if (heard[i].slot != 0)
-            weft_task_ring_add(p, heard[i].slot - 1);
+            weft_task_ring_set(p, &p->ready[heard[i].priority],
+                               base[heard[i].priority] + heard[i].place, heard[i].slot - 1);
     weft_sync(self);
     if (weft_leads(self)) {
         p->heard += n;

@@ -84,7 +84,7 @@ static void groups(struct test_env *env, int i)
 static void among_numbers(struct test_env *env)
 {
     enum { TAKEN = 512, GROUPS = 130 };
-    static weft_comm taken[TAKEN];
+    weft_comm taken[TAKEN];
     int all[64];
     const int n = env->numbers->processes;
 

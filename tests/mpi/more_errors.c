@@ -79,10 +79,11 @@ static void nowhere(void)
     FAILS(MPI_ERR_ARG, MPI_Type_create_subarray(1, &one, &one, NULL, MPI_ORDER_C, MPI_INT, &type));
     FAILS(MPI_ERR_ARG, MPI_Info_get_nthkey(MPI_INFO_ENV, 0, NULL));
     FAILS(MPI_ERR_ARG, MPI_Info_get_valuelen(MPI_INFO_ENV, "command", NULL, &got));
-    const place_t here = (place_t)(uintptr_t)&got;
+    const MPI_Aint here = (MPI_Aint)&got;
     int mine = 17;
-    FAILS(MPI_SUCCESS, MPI_Allgatherv_c(&mine, sizeof(mine), MPI_BYTE, MPI_BOTTOM,
-                                        &(count_t){sizeof(mine)}, &here, MPI_BYTE, MPI_COMM_SELF));
+    FAILS(MPI_SUCCESS,
+          MPI_Allgatherv_c(&mine, sizeof(mine), MPI_BYTE, MPI_BOTTOM, &(MPI_Count){sizeof(mine)},
+                           &here, MPI_BYTE, MPI_COMM_SELF));
     CHECK(got == 17);
     FAILS(MPI_SUCCESS, MPI_Dist_graph_create(MPI_COMM_SELF, 1, &zero, &zero, NULL, MPI_UNWEIGHTED,
                                              MPI_INFO_NULL, 0, &graph));

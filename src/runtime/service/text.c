@@ -67,7 +67,7 @@ static enum weft_taken fail_command(struct weft_job *job, uint32_t slot,
 
     if (taken != WEFT_TAKEN)
         return taken;
-    hear(job, slot); /* what it logged before comes first, if there is room for it: */
+    hear(job, slot);         /* what it logged before comes first, if there is room for it: */
     weft_printer_round(job); /* a job that fails has no more rounds */
     weft_services_work(job, command->pitch, work, sizeof(work));
     weft_job_fail(job,

@@ -146,17 +146,23 @@ static void run_all(const struct weft_recorded *all, uint32_t epochs)
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
+/* Lists, which may be NULL without elements. */
+static bool same(const void *a, const void *b, size_t bytes)
+{
+    return bytes == 0 || memcmp(a, b, bytes) == 0;
+}
+
 static bool alike(const struct weft_plan *a, const struct weft_plan *b)
 {
     for (int i = 0; i < WEFT_RECORDED_RUNS; i++) {
         const struct weft_recorded *const x = &a->list[i], *const y = &b->list[i];
         if (x->tasks != y->tasks || x->datas != y->datas || x->edges != y->edges ||
-            memcmp(x->task, y->task, x->tasks * sizeof(*x->task)) != 0 ||
-            memcmp(x->data, y->data, x->datas * sizeof(*x->data)) != 0 ||
-            memcmp(x->edge, y->edge, x->edges * sizeof(*x->edge)) != 0)
+            !same(x->task, y->task, x->tasks * sizeof(*x->task)) ||
+            !same(x->data, y->data, x->datas * sizeof(*x->data)) ||
+            !same(x->edge, y->edge, x->edges * sizeof(*x->edge)))
             return false;
     }
-    return a->blocks == b->blocks && memcmp(a->block, b->block, a->blocks * sizeof(*a->block)) == 0;
+    return a->blocks == b->blocks && same(a->block, b->block, a->blocks * sizeof(*a->block));
 }
 
 static void check(uint64_t seed)

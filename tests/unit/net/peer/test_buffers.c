@@ -182,7 +182,7 @@ static int put_all(int process, size_t bytes)
     const struct weft_net_put put = {
         .process = process, .key = WEFT_PEER_PLACED | 1, .source = source, .bytes = bytes};
     int taken = 0;
-    bool did;
+    bool did = false;
 
     while (taken < EACH && weft_net_put(net, &put) == WEFT_OK) {
         taken++;
@@ -202,7 +202,7 @@ static int held_by(int process)
 
 static void shares(void **state)
 {
-    bool did;
+    bool did = false;
 
     (void)state;
     open_net();
@@ -222,7 +222,7 @@ static void shares(void **state)
 
 static void writes(void **state)
 {
-    bool did;
+    bool did = false;
 
     (void)state;
     open_net();
