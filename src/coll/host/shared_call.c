@@ -281,7 +281,9 @@ bool weft_shared_call(weft_team *team, const struct weft_shared *what, weft_stat
 {
     if (what->in > team->job->config.coll_shared || team->members > WEFT_SHARED_MEMBERS ||
         (what->combine != NULL &&
-         (what->combine->bytes > WEFT_SHARED_TWICE || (team->launches && what->combine->known))))
+         (what->combine->bytes > WEFT_SHARED_TWICE || (team->launches && what->combine->known) ||
+          /* each of many reads all of each piece, where messages divide the work */
+          (what->each > WEFT_SHARED_TWICE && team->members > 2))))
         return false;
     *status = weft_job_ready(team->job, team->names[what->kind]);
     if (*status == WEFT_OK && !team->asked)
