@@ -88,34 +88,6 @@ static weft_status by_parts(weft_team *team, int tag, const struct weft_shared *
     return WEFT_OK;
 }
 
-/* Few bytes, by recursive doubling (doubling.c): who is met in a round is the only one to be read.
- */
-static weft_status doubled(weft_team *team, int tag, const struct weft_shared *what)
-{
-    _Alignas(64) unsigned char memory[2][WEFT_SHARED_BESIDE];
-    unsigned char *sum = memory[0], *other = memory[1];
-    const size_t bytes = what->each;
-    const uint32_t first = team->parts->step + 1;
-
-    memcpy(sum, what->source, bytes);
-    for (int mask = 1; mask < team->members; mask <<= 1) {
-        const int partner = team->me ^ mask;
-        struct weft_shared_given given = {
-            .data = sum, .bytes = bytes, .most = bytes, .of_call = (uint32_t)bytes};
-        WEFT_TRY(weft_shared_step(team, tag, &given, partner, partner + 1));
-        weft_read_shared(other, weft_shared_given_by(team, partner, bytes), bytes);
-        if (partner > team->me) { /* lower members' are the left operands */
-            unsigned char *const mine = sum;
-            sum = other;
-            other = mine;
-        }
-        what->combine->combine(what->combine, other, sum, bytes / what->combine->bytes);
-    }
-    team->parts->least = first; /* what this member has is of all */
-    memcpy(what->target, sum, bytes);
-    return WEFT_OK;
-}
-
 /* The others read a piece while its owner stores the next. */
 static weft_status in_pieces(weft_team *team, int tag, const struct weft_shared *what, size_t most)
 {
@@ -217,10 +189,6 @@ static weft_status run(weft_team *team, int tag, const struct weft_shared *what)
      * blocks that a root gathers of many are stored by all at once. */
     const bool stored = what->in != bytes || (what->kind == WEFT_TEAM_GATHER && team->members > 2);
 
-    if (what->kind == WEFT_TEAM_ALLREDUCE && bytes > WEFT_SHARED_FIRST &&
-        bytes <= WEFT_SHARED_BESIDE && team->members > 2 &&
-        (team->members & (team->members - 1)) == 0)
-        return doubled(team, tag, what);
     if (combine != NULL || what->kind == WEFT_TEAM_BROADCAST)
         return bytes > piece ? in_pieces(team, tag, what, piece) : by_parts(team, tag, what, bytes);
     return bytes > (stored ? WEFT_SHARED_MOST : WEFT_SHARED_TWICE)
