@@ -51,8 +51,8 @@ struct weft_pgas {
     struct weft_gspace *on_device; /* with the table of segments behind it */
     unsigned char *table_on_device;
     unsigned char *memory;         /* the heap */
-    struct weft_gbrought *brought; /* what the members of the last call have; */
-    int *member;                   /* their places */
+    struct weft_gbrought *brought; /* what each member of the last call has */
+    int *member;                   /* the places of those members */
     struct weft_gtalk *talks;      /* by the place of the group in the table of communicators */
     bool meeting;                  /* a thread of the program is in such a call */
     struct weft_gheap apart;       /* of host programs, where they do not reach kernels' */

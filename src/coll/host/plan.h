@@ -77,8 +77,8 @@ struct weft_team_op {
     void *there, *near; /* what is at `near` goes there at the end */
     size_t near_bytes;
     SLIST_HEAD(, weft_scratch) scratch;
-    size_t used; /* of the first bytes of scratch: */
-    _Alignas(16) unsigned char few[256];
+    size_t used;                         /* bytes of few that are taken */
+    _Alignas(16) unsigned char few[256]; /* the first scratch */
 };
 
 /* ---- written by algorithms; what fails is kept in the op's `failed` -------------------------- */

@@ -63,7 +63,7 @@ struct weft_ofi_op {
     enum weft_ofi_kind kind;
     int process;
     uint64_t value;       /* a write's cookie; the number of a packet's buffer */
-    unsigned char *bytes; /* that buffer */
+    unsigned char *bytes; /* the packet's buffer */
     void *descriptor;
     long error; /* why the connection broke; 0: it has not */
 };
@@ -109,8 +109,8 @@ struct weft_transport {
 
     /* Who has the send lock. */
     struct weft_ofi_pool *packets; /* whose buffers the peer layer builds them in */
-    struct weft_ofi_op *writes;    /* that are free; */
-    struct weft_ofi_op *done;      /* and ops whose event is to be given */
+    struct weft_ofi_op *writes;    /* free operations for writes */
+    struct weft_ofi_op *done;      /* operations whose event is to be given */
 
     /* The receive task's own. */
     struct weft_ofi_op *released; /* buffers to be posted again */

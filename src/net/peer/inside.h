@@ -70,8 +70,8 @@ struct weft_peer {
     uint32_t packet; /* the longest that both it and this process take */
 
     /* send */
-    uint32_t held;   /* of caps.buffers, */
-    uint32_t writes; /* and of caps.write_count */
+    uint32_t held;   /* how many of caps.buffers it has */
+    uint32_t writes; /* how many of caps.write_count it has */
     struct weft_peer_puts puts;
     size_t done;           /* bytes of the next put that are packed */
     struct {               /* a packet that is being built */
@@ -139,7 +139,7 @@ struct weft_net {
     } regions;
 
     struct weft_lock send;
-    uint32_t *idle; /* caps.buffers that nobody holds, */
+    uint32_t *idle; /* those of caps.buffers that nobody has */
     uint32_t idle_count;
     uint32_t writes; /* under way, to all processes */
     int *busy;       /* processes with puts that are not delivered */

@@ -19,7 +19,7 @@ enum {
     WEFT_VERBS_POLL = 32, /* completions taken at once */
     WEFT_VERBS_TEXT = 160,
     WEFT_VERBS_PACKETS = 256,  /* under way, to all processes, */
-    WEFT_VERBS_WRITES = 256,   /* and writes; each has a completion */
+    WEFT_VERBS_WRITES = 256,   /* writes under way; each has a completion */
     WEFT_VERBS_DATAGRAMS = 32, /* and datagrams */
     WEFT_VERBS_LONGEST = 8192  /* bytes of a packet, and of a receive */
 };

@@ -35,10 +35,10 @@ enum {
 struct weft_printer {
     struct weft_lock lock; /* over what follows; not in random mode */
     size_t bytes;          /* in lines: not printed yet */
-    size_t lost;           /* what was given up, */
-    int error;             /* or refused, for this reason */
+    size_t lost;           /* bytes that were given up or refused */
+    int error;             /* why some were refused; 0: none was */
     uint32_t waits;        /* atomic: something is left for a later round */
-    uint64_t looked;       /* when it was */
+    uint64_t looked;       /* when standard output was last asked whether it takes more */
     char lines[ROOM];
 };
 
