@@ -46,13 +46,28 @@ static bool fits(const struct app *app, const struct stencil_part *part)
     return false;
 }
 
+/* Collective. More ranks than have room for rows of their own in shared memory get the least. */
+static bool choose_ranks(struct app *app, const struct stencil_part *part)
+{
+    const weft_numbers *numbers = app->numbers;
+    uint32_t wanted = part->all / (uint32_t)numbers->processes; /* the same on all processes */
+    if (app->settings.ranks < (int)wanted)
+        wanted = (uint32_t)app->settings.ranks;
+    if (!app_prepare(app, &stencil, STENCIL_THREADS, part->rows))
+        return false;
+    if ((uint32_t)numbers->ranks_here >= wanted)
+        return true;
+    weft_limit_shared(app->job, 0);
+    return app_prepare(app, &stencil, STENCIL_THREADS, part->rows);
+}
+
 static bool diffuse(struct app *app, struct problem *problem)
 {
     const weft_numbers *numbers = app->numbers;
     struct stencil_data *data = &problem->data;
     if (!stencil_make_part(&app->settings, numbers->process, numbers->processes,
                            numbers->process == 0, &data->part) ||
-        !fits(app, &data->part) || !app_prepare(app, &stencil, STENCIL_THREADS, data->part.rows))
+        !fits(app, &data->part) || !choose_ranks(app, &data->part))
         return false;
     const size_t bytes = FIELDS * stencil_field(&data->part) * sizeof(double);
     data->iterations = (uint32_t)app->settings.iterations;
