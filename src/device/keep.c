@@ -37,14 +37,6 @@ static bool watches(const struct weft_keep *keep, const struct weft_keep_range *
     return ioctl(keep->events, now ? UFFDIO_REGISTER : UFFDIO_UNREGISTER, &watched) == 0;
 }
 
-static void drop(struct weft_keep *keep, struct weft_keep_range *range)
-{
-    watches(keep, range, false);
-    keep->unpin(keep->device, (void *)range->at);
-    keep->bytes -= range->bytes;
-    *range = (struct weft_keep_range){0};
-}
-
 /* First nothing is watched: the driver may unmap memory. */
 static void drop_all(struct weft_keep *keep)
 {
@@ -132,8 +124,12 @@ static bool pin_joined(struct weft_keep *keep, struct weft_keep_range *range,
                        struct weft_keep_range all)
 {
     for (struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
-        if (r->pinned && meets(r, &all))
-            drop(keep, r);
+        if (r->pinned && meets(r, &all)) {
+            watches(keep, r, false);
+            keep->unpin(keep->device, (void *)r->at);
+            keep->bytes -= r->bytes;
+            *r = (struct weft_keep_range){0};
+        }
     const bool watched = watches(keep, &all, true);
     const bool pinned = watched && keep->pin(keep->device, (void *)all.at, all.bytes) == NULL;
     if (pinned && is_private(&all)) {

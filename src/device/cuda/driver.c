@@ -40,9 +40,7 @@ static void load(void)
     /* Under MPS a process has two queues to the GPU, where a copy may wait behind a kernel: as many
      * as there are streams. MPS has too few for some processes of 32. */
     setenv("CUDA_DEVICE_MAX_CONNECTIONS", "8", 0);
-    const CUresult result = driver.init(0);
-    if (result != CUDA_SUCCESS && driver.get_error(result, &why_not) != CUDA_SUCCESS)
-        why_not = "cuInit failed";
+    why_not = weft_cuda_why(&driver, driver.init(0));
 }
 
 const struct weft_cuda_driver *weft_cuda_driver(const char **reason)
@@ -56,11 +54,8 @@ const struct weft_cuda_driver *weft_cuda_driver(const char **reason)
 
 weft_status weft_cuda_error(CUresult result, const char *what)
 {
-    const char *text = "unknown error";
-
     if (result == CUDA_SUCCESS)
         return WEFT_OK;
-    driver.get_error(result, &text);
     return weft_err(result == CUDA_ERROR_OUT_OF_MEMORY ? WEFT_ERR_MEMORY : WEFT_ERR_DEVICE,
-                    "CUDA: %s: %s", what, text);
+                    "CUDA: %s: %s", what, weft_cuda_why(&driver, result));
 }

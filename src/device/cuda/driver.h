@@ -88,7 +88,16 @@ struct weft_cuda_driver {
  */
 const struct weft_cuda_driver *weft_cuda_driver(const char **reason);
 
-/* An error of the driver as a status with its text: "what: text". CUDA_SUCCESS: WEFT_OK. */
+/* An error of the driver in words; CUDA_SUCCESS: NULL. */
+static inline const char *weft_cuda_why(const struct weft_cuda_driver *driver, CUresult result)
+{
+    const char *text = NULL;
+
+    if (result != CUDA_SUCCESS && driver->get_error(result, &text) != CUDA_SUCCESS)
+        text = "unknown error";
+    return text;
+}
+/* As a status with its text: "what: text". CUDA_SUCCESS: WEFT_OK. */
 weft_status weft_cuda_error(CUresult result, const char *what);
 
 #endif

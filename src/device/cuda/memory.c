@@ -189,8 +189,7 @@ static CUdeviceptr map_managed(struct weft_device *d, const struct weft_share *h
         address = place(d, memory, handle->bytes, &result);
         d->driver->mem_release(memory);
     }
-    if (result != CUDA_SUCCESS)
-        d->driver->get_error(result, reason);
+    *reason = weft_cuda_why(d->driver, result);
     return address;
 }
 
@@ -201,11 +200,9 @@ static CUdeviceptr map_by_ipc(struct weft_device *d, const struct weft_share *ha
     CUdeviceptr address = 0;
 
     memcpy(&ipc, handle->bytes_passed, sizeof(ipc));
-    const CUresult result = d->driver->ipc_open(&address, ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    if (result == CUDA_SUCCESS)
-        return address;
-    d->driver->get_error(result, reason);
-    return 0;
+    *reason = weft_cuda_why(d->driver,
+                            d->driver->ipc_open(&address, ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS));
+    return *reason == NULL ? address : 0;
 }
 
 /*

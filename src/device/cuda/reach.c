@@ -114,14 +114,10 @@ enum weft_memory weft_cuda_whose(struct weft_device *d, const void *memory)
 
 const char *weft_cuda_pin(struct weft_device *d, void *memory, size_t bytes)
 {
-    const char *reason = NULL;
-
     d->driver->context_use(d->context);
-    const CUresult result = d->driver->host_register(
-        memory, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
-    if (result != CUDA_SUCCESS && d->driver->get_error(result, &reason) != CUDA_SUCCESS)
-        reason = "unknown error";
-    return reason;
+    return weft_cuda_why(d->driver, d->driver->host_register(memory, bytes,
+                                                             CU_MEMHOSTREGISTER_PORTABLE |
+                                                                 CU_MEMHOSTREGISTER_DEVICEMAP));
 }
 
 /* What could not be pinned is refused here, too, which changes nothing. */
