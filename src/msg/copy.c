@@ -170,47 +170,48 @@ static bool copy_within(struct weft_messages *m, unsigned char *target, const un
     return good;
 }
 
-/* Between memory of the program and mapped memory. */
-static bool copy_host(struct weft_messages *m, const struct weft_transfer *transfer, size_t bytes)
+/* The next bytes of a transfer, here and in mapped memory: from where they lie. False: the driver
+ * takes no memory that begins in what is registered with it, and ends beyond. */
+static bool copy_directly(struct weft_messages *m, const struct weft_transfer *transfer,
+                          unsigned char *here, unsigned char *there, size_t bytes)
 {
-    unsigned char *const here = transfer->buffer + transfer->moved;
-    unsigned char *const there = transfer->mapped + transfer->moved;
-    unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
-    const struct weft_job *job = m->job;
-    struct weft_keep *const keep =
-        job->device_ops->keep != NULL ? job->device_ops->keep(job->device) : NULL;
-
-    if (bytes < WEFT_MSG_HOLD && transfer->sends)
-        return weft_msg_deliver(m, there, here, bytes, true);
-    if (bytes < WEFT_MSG_HOLD) {
-        const bool good = weft_msg_fetch(m, stage, there, bytes);
-        if (good)
-            memcpy(here, stage, bytes);
-        return good;
-    }
+    struct weft_device *const device = m->job->device;
+    const struct weft_device_ops *const ops = m->job->device_ops;
+    struct weft_keep *const keep = ops->keep != NULL ? ops->keep(device) : NULL;
     const bool held = keep != NULL &&
                       weft_keep_hold(keep, transfer->buffer, transfer->room, transfer->moved != 0);
-    const bool good =
-        transfer->sends ? by_engine(m, there, here, bytes) : by_engine(m, here, there, bytes);
+    const bool good = ops->copy(device, WEFT_STREAM_MESSAGES, transfer->sends ? there : here,
+                                transfer->sends ? here : there, bytes) == WEFT_OK &&
+                      weft_msg_settle(m);
+
     if (held)
         weft_keep_release(keep);
     return good;
 }
 
-bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
-                          size_t bytes)
+size_t weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
+                            size_t bytes)
 {
-    const struct weft_job *job = m->job;
-    const struct weft_process *const processes = job->processes;
-    unsigned char *const target = transfer->buffer + transfer->moved;
-    const unsigned char *const source = transfer->mapped + transfer->moved;
+    const struct weft_process *const processes = m->job->processes;
+    const bool beside = weft_running(m->job) && processes[transfer->peer].device ==
+                                                    processes[m->job->numbers.process].device;
+    unsigned char *const here = transfer->buffer + transfer->moved;
+    unsigned char *const there = transfer->mapped + transfer->moved;
+    unsigned char *const stage = weft_msg_stage(m, WEFT_MSG_STAGE_EAGER);
 
-    if (!transfer->device)
-        return copy_host(m, transfer, bytes);
-    return copied_by_block(m, target, source, bytes) ||
-           copy_within(m, target, source, bytes,
-                       weft_running(job) && processes[transfer->peer].device ==
-                                                processes[job->numbers.process].device);
+    if (transfer->device)
+        return copied_by_block(m, here, there, bytes) || copy_within(m, here, there, bytes, beside)
+                   ? bytes
+                   : 0;
+    if (bytes >= WEFT_MSG_HOLD && copy_directly(m, transfer, here, there, bytes))
+        return bytes;
+    bytes = bytes < WEFT_MSG_STAGE ? bytes : WEFT_MSG_STAGE;
+    if (transfer->sends)
+        return weft_msg_deliver(m, there, here, bytes, true) ? bytes : 0;
+    if (!weft_msg_fetch(m, stage, there, bytes))
+        return 0;
+    memcpy(here, stage, bytes);
+    return bytes;
 }
 
 bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, size_t bytes)

@@ -72,9 +72,9 @@ bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, s
 /* Waits for it. */
 bool weft_msg_settle(struct weft_messages *m);
 /* The next bytes of a receive, out of device memory that this process maps, into any memory; or of
- * a send into such memory. */
-bool weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
-                          size_t bytes);
+ * a send into such memory. How many, at most; 0: it failed, and so does the job. */
+size_t weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
+                            size_t bytes);
 /* Between this process's memory and another's, of the host: reads it, or writes it. How many bytes;
  * 0: none, errno says why. */
 size_t weft_msg_copy_between(const struct weft_messages *m, int process, bool writes, void *here,

@@ -52,7 +52,7 @@ size_t weft_msg_copy_between(const struct weft_messages *m, int process, bool wr
 static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer, size_t bytes)
 {
     if (transfer->mapped != NULL)
-        return weft_msg_copy_mapped(m, transfer, bytes) ? bytes : 0;
+        return weft_msg_copy_mapped(m, transfer, bytes);
     return weft_msg_copy_between(m, transfer->peer, transfer->sends,
                                  transfer->buffer + transfer->moved,
                                  transfer->offer + transfer->moved, bytes);
