@@ -3,7 +3,8 @@
  * bandwidth_send.c measure MPI's: ping-pong (latency), windows of messages one way (bandwidth;
  * rate: their number), and a message that arrives while both programs compute (overlap). Also
  * ping-pong of memory of the device: at process 1 alone (host_device), or at both (device); and the
- * rate from a host to a device, back, and between devices.
+ * rate from a host to a device, back, and between devices. The host's memory is as malloc gives it,
+ * or the program registers it with CUDA before the clock runs (--memory), all of it or a part.
  *
  *     weftrun -n 2 bench_msg --form latency
  */
@@ -12,6 +13,7 @@
 
 #include <weft/message.h>
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -65,6 +67,22 @@ static void must(weft_status status)
     if (status == WEFT_OK)
         return;
     fprintf(stderr, "bench: %s\n", weft_status_text(status));
+    exit(EXIT_FAILURE);
+}
+
+/* By the driver, which the job has loaded, and whose context is this thread's since then. */
+static void register_memory(void *memory, size_t bytes)
+{
+    typedef int host_register(void *memory, size_t bytes, unsigned flags);
+    void *const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    host_register *const call =
+        driver != NULL ? (host_register *)dlsym(driver, "cuMemHostRegister_v2") : NULL;
+    const int result = call != NULL ? call(memory, bytes, 0) : 0;
+
+    if (call != NULL && result == 0)
+        return;
+    fprintf(stderr, "bench: %zu bytes cannot be registered: ", bytes);
+    fprintf(stderr, call == NULL ? "this process drives no GPU\n" : "CUDA error %d\n", result);
     exit(EXIT_FAILURE);
 }
 
@@ -210,7 +228,7 @@ int main(int argc, char **argv)
     struct side s = {0};
 
     must(weft_open(&s.job, &argc, argv));
-    bench_parse(&options, argc, argv, BENCH_HAS_SIZES,
+    bench_parse(&options, argc, argv, BENCH_HAS_SIZES | BENCH_HAS_MEMORY,
                 "Messages between two host programs: latency, bandwidth, their rate, or how much "
                 "of a message's way is hidden by computing. Run: weftrun -n 2 bench_msg",
                 forms);
@@ -228,6 +246,9 @@ int main(int argc, char **argv)
         must(WEFT_ERR_MEMORY);
     s.stamped = options.form < HOST_DEVICE;
     const bool on_device = is_on_device((enum form)options.form, s.me);
+    for (int i = 0; i < 2 && !on_device && options.memory != BENCH_MALLOC; i++)
+        register_memory(i == 0 ? s.source : s.target,
+                        options.memory == BENCH_PART ? sizeof(*s.source) : bytes);
     s.sends = on_device ? weft_malloc(s.job, bytes) : s.source;
     s.receives = on_device ? weft_malloc(s.job, bytes) : s.target;
     if (s.sends == NULL || s.receives == NULL)

@@ -29,8 +29,7 @@ END {
     table("calls of weft/ccl.h, us each, in CUDA graphs of equal calls; on 2, 4 and 8 GPUs; floor: empty kernels; windows: NCCL's registered buffers; torch: one and two shots; in_kernel: each of 32 blocks, of so many threads, its own vector; dispatch, combine: of tokens of 14336 bytes, top 8 of 256 experts",
         "ccl2 ccl4 ccl8", "weft floor nccl nccl_window torch_one torch_two", "weft floor NCCL windows torch_one torch_two",
         "nccl nccl_window torch_one torch_two")
-    table("messages of host programs: us one way; windows of 64, millions a second and GB/s; us a step of lbm and md, at the thesis's sizes and at small ones; kept: host memory stays registered; rendezvous: nothing goes at once; MPI: staged by the program",
-        "messages", "weft kept engine block rendezvous ucx mpi", "weft kept engine block rendezvous UCX MPI", "kept rendezvous ucx mpi")
+    message_tables() # messages.awk
     table("streams of puts to the other GPU; GB/s of all ranks, both directions added; floor: plain kernel",
         "bandwidth", "weft floor nvshmem memcpy", "weft floor NVSHMEM cudaMemcpy", "floor nvshmem")
     staged_table()

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { KEY_REPEATS = 256, KEY_FROM, KEY_TO, KEY_RANKS, KEY_MORE, KEY_FORM };
+enum { KEY_REPEATS = 256, KEY_FROM, KEY_TO, KEY_RANKS, KEY_MORE, KEY_FORM, KEY_MEMORY };
 
 static const struct argp_option repeats_option = {
     .name = "repeats",
@@ -37,6 +37,14 @@ static const struct argp_option more_option = {
     .key = KEY_MORE,
     .arg = "N",
     .doc = "ranks of each process beside its first (default 0)"};
+
+static const struct argp_option memory_option = {
+    .name = "memory",
+    .key = KEY_MEMORY,
+    .arg = "WORD",
+    .doc = "the host's: malloc; registered with CUDA; part, of which the first page is. The first "
+           "being the default"};
+static const char *const memories[] = {"malloc", "registered", "part", NULL};
 
 static double one_way_us(size_t bytes, uint64_t repeats, double seconds)
 {
@@ -107,13 +115,14 @@ static size_t message_size(struct argp_state *state, const char *what, const cha
     return bytes;
 }
 
-static int form(struct argp_state *state, const char *const *forms, const char *text)
+static int word(struct argp_state *state, const char *what, const char *const *words,
+                const char *text)
 {
-    for (int i = 0; forms[i]; i++) {
-        if (strcmp(text, forms[i]) == 0)
+    for (int i = 0; words[i]; i++) {
+        if (strcmp(text, words[i]) == 0)
             return i;
     }
-    argp_error(state, "--form %s is unknown", text);
+    argp_error(state, "--%s %s is unknown", what, text);
     return 0;
 }
 
@@ -138,7 +147,10 @@ static error_t parse(int key, char *text, struct argp_state *state)
         options->more = (int)number(state, "more", text, 0, 4095);
         return 0;
     case KEY_FORM:
-        options->form = form(state, input->forms, text);
+        options->form = word(state, "form", input->forms, text);
+        return 0;
+    case KEY_MEMORY:
+        options->memory = (enum bench_memory)word(state, "memory", memories, text);
         return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "unexpected argument '%s'", text);
@@ -166,7 +178,7 @@ void bench_parse(struct bench_options *options, int argc, char **argv, int has, 
                  const char *const *forms)
 {
     char listed[192];
-    struct argp_option table[7] = {repeats_option};
+    struct argp_option table[8] = {repeats_option};
     int used = 1;
     if (has & (BENCH_HAS_SIZES | BENCH_HAS_WORDS)) {
         table[used++] = from_option;
@@ -176,6 +188,8 @@ void bench_parse(struct bench_options *options, int argc, char **argv, int has, 
         table[used++] = ranks_option;
     if (has & BENCH_HAS_MORE)
         table[used++] = more_option;
+    if (has & BENCH_HAS_MEMORY)
+        table[used++] = memory_option;
     if (forms) {
         list_forms(listed, sizeof(listed), forms);
         table[used] =

@@ -32,10 +32,17 @@ struct bench_options {
     int ranks;        /* of the whole job, in weft's barrier bench */
     int more;         /* ranks of each process beside its first */
     int form;         /* index into the forms that the program offers */
+    enum bench_memory { BENCH_MALLOC, BENCH_REGISTERED, BENCH_PART } memory; /* of the host */
 };
 
 /* Which options a program has besides --repeats; or them together. WORDS: sizes, 4 bytes too. */
-enum { BENCH_HAS_SIZES = 1, BENCH_HAS_RANKS = 2, BENCH_HAS_WORDS = 4, BENCH_HAS_MORE = 8 };
+enum {
+    BENCH_HAS_SIZES = 1,
+    BENCH_HAS_RANKS = 2,
+    BENCH_HAS_WORDS = 4,
+    BENCH_HAS_MORE = 8,
+    BENCH_HAS_MEMORY = 16
+};
 
 /*
  * Reads the command line; a bad one ends the program with a message. about: a line for --help.
