@@ -1,7 +1,8 @@
 /*
  * Ranks log into a pipe that nobody reads: data moves on, also that of ranks whose own lines are
- * not printed, and an error ends the job. Into one whose reader is late: it gets every line. And
- * into one whose reader has left: that ends nothing. The job runs in a child process.
+ * not printed, and an error ends the job. Into one whose reader is late: it gets every line. Into
+ * one whose reader has left: that ends nothing. And into a file whose writes take longer than the
+ * kernel, as on a network: data moves on. The job runs in a child process.
  */
 #include "support/test.h"
 
@@ -50,10 +51,23 @@ WEFT_KERNEL(log_pipe_kernel, struct data, user)
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_S = 60 };
+enum { MOST_S = 60, FEW = 10 };
+
+/* Writes into standard output do not return while this is set, as where a server does not answer.
+ * The library's come here, too. */
+static uint32_t held;
+
+ssize_t write(int fd, const void *bytes, size_t count)
+{
+    while (fd == STDOUT_FILENO && __atomic_load_n(&held, __ATOMIC_RELAXED) != 0)
+        poll(NULL, 0, 1);
+    return syscall(SYS_write, fd, bytes, count);
+}
 
 static int run(struct test_env *env, uint32_t lines, bool fails)
 {
@@ -77,14 +91,38 @@ static int late_body(struct test_env *env)
     return run(env, LINES, false);
 }
 
-/* Starts the job with standard output in a pipe; *end is where it can be read. */
-static pid_t start(int argc, char **argv, int (*body)(struct test_env *env), int *end)
+/* The kernel ends before any write does. */
+static int held_body(struct test_env *env)
+{
+    struct data data = {.lines = FEW};
+    int tenths = 0;
+
+    if (!test_prepare(env, &log_pipe_kernel))
+        return TEST_FAILED;
+    __atomic_store_n(&held, 1, __ATOMIC_RELAXED);
+    TEST_EQ(env, weft_start(env->job, &data, sizeof(data)), WEFT_OK);
+    for (; weft_running(env->job) && tenths < 5 * MOST_S; tenths++)
+        poll(NULL, 0, 100);
+    TEST_EQ(env, weft_running(env->job), 0);
+    TEST_EQ(env, weft_host_barrier(env->job), WEFT_OK);
+    __atomic_store_n(&held, 0, __ATOMIC_RELAXED);
+    TEST_EQ(env, weft_finish(env->job, NULL), WEFT_OK);
+    return TEST_PASSED;
+}
+
+/*
+ * Starts the job with standard output in a pipe, or in a file that is gone with its last
+ * descriptor; *end is where it can be read.
+ */
+static pid_t start(int argc, char **argv, int (*body)(struct test_env *env), bool file, int *end)
 {
     int ends[2];
 
     fflush(NULL);
-    if (pipe(ends) != 0) {
-        perror("pipe");
+    if (file)
+        ends[1] = dup(ends[0] = memfd_create("lines", 0));
+    if (file ? ends[1] < 0 : pipe(ends) != 0) {
+        perror(file ? "memfd_create" : "pipe");
         exit(TEST_FAILED);
     }
     const pid_t pid = fork();
@@ -137,19 +175,19 @@ static int read_lines(int end)
 int main(int argc, char **argv)
 {
     int end;
-    const pid_t unread = start(argc, argv, unread_body, &end);
+    const pid_t unread = start(argc, argv, unread_body, false, &end);
     int result = finish(unread);
 
     close(end);
     if (result != TEST_PASSED)
         return TEST_FAILED;
-    const pid_t left = start(argc, argv, late_body, &end);
+    const pid_t left = start(argc, argv, late_body, false, &end);
     close(end);
     if (finish(left) != TEST_PASSED) {
         fprintf(stderr, "FAILED the job did not survive its reader\n");
         return TEST_FAILED;
     }
-    const pid_t late = start(argc, argv, late_body, &end);
+    const pid_t late = start(argc, argv, late_body, false, &end);
     poll(NULL, 0, 500);
     const int lines = read_lines(end);
     result = finish(late);
@@ -157,6 +195,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "FAILED %d lines of %d came, in order\n", lines, LINES);
         result = TEST_FAILED;
     }
-    return result == TEST_PASSED ? TEST_PASSED : TEST_FAILED;
+    if (result != TEST_PASSED)
+        return TEST_FAILED;
+    const pid_t slow = start(argc, argv, held_body, true, &end);
+    result = finish(slow);
+    lseek(end, 0, SEEK_SET);
+    if (result != TEST_PASSED || read_lines(end) != FEW) {
+        fprintf(stderr, "FAILED data waited for a slow file, or lines are lost\n");
+        return TEST_FAILED;
+    }
+    return TEST_PASSED;
 }
 #endif

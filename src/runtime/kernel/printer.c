@@ -1,11 +1,11 @@
 /*
- * runtime/kernel/printer.c - prints what ranks log.
+ * runtime/kernel/printer.c - the task that prints what ranks log.
  *
- * Standard output may be a pipe that nobody reads at the moment, and who prints is the progress
- * task, or a worker in its place, which moves everybody's data. So no write blocks: what is not
- * taken at once is left for a later round. While there is no room here, a line stays in its rank's
- * ring of logs, and a rank waits only to log more than that ring holds. In a healthy job nothing is
- * dropped. One that has failed ends although nobody reads.
+ * Standard output may be a pipe that nobody reads at the moment, or a file on a network, whose
+ * writes take as long as they like. So the progress task, or a worker in its place, which moves
+ * everybody's data, leaves lines here and goes on. While there is no room here, a line stays in its
+ * rank's ring of logs, and a rank waits only to log more than that ring holds. In a healthy job
+ * nothing is dropped. One that has failed ends although nobody reads.
  *
  * Random mode prints at once: its rounds may not depend on when a reader comes.
  */
@@ -27,18 +27,20 @@
 
 enum {
     ROOM = 65536,
-    AGAIN_NS = 1000000,     /* between two looks whether standard output takes more */
-    LOOK_MS = 100,          /* how often to look whether to give up */
+    LOOK_MS = 100, /* how often to look whether to give up */
+    LOOK_NS = LOOK_MS * 1000000,
     GIVE_UP_NS = 1000000000 /* after a failure, when nothing can be written for so long */
 };
 
 struct weft_printer {
-    struct weft_lock lock; /* over what follows; not in random mode */
-    size_t bytes;          /* in lines: not printed yet */
+    struct weft_task task;
+    bool runs;
+    bool stop;             /* atomic */
+    struct weft_bell bell; /* lines came, or were printed; or it is to stop */
     size_t lost;           /* bytes that were given up or refused */
     int error;             /* why some were refused; 0: none was */
-    uint32_t waits;        /* atomic: something is left for a later round */
-    uint64_t looked;       /* when standard output was last asked whether it takes more */
+    struct weft_lock lock; /* over what follows, but for the lines that are being printed */
+    size_t bytes;          /* in lines: not printed yet */
     char lines[ROOM];
 };
 
@@ -69,18 +71,18 @@ static size_t piece(const char *text, size_t bytes)
     return n;
 }
 
-/* Prints as much as is taken now. True: nothing is left. With the lock. */
-static bool print(struct weft_printer *printer)
+/* How much of so many bytes standard output takes now, or refuses for ever. */
+static size_t print_some(struct weft_printer *printer, size_t bytes)
 {
     bool opened;
     const int fd = open_output(&opened);
     size_t done = 0;
     sigset_t signals;
 
-    weft_quiet_begin(&signals); /* the caller may be the program's own thread */
-    while (done < printer->bytes) {
+    weft_quiet_begin(&signals); /* in random mode the caller is the program's own thread */
+    while (done < bytes) {
         const char *const text = printer->lines + done;
-        const size_t left = printer->bytes - done;
+        const size_t left = bytes - done;
         if (poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, 0) <= 0)
             break;
         ssize_t wrote = send(fd, text, piece(text, left), MSG_DONTWAIT);
@@ -96,38 +98,65 @@ static bool print(struct weft_printer *printer)
             printer->error = errno;
             printer->lost += left;
         }
-        done = printer->bytes;
+        done = bytes;
     }
     weft_quiet_end(&signals);
     if (opened)
         close(fd);
-    printer->bytes -= done;
-    if (done != 0)
-        memmove(printer->lines, printer->lines + done, printer->bytes);
-    __atomic_store_n(&printer->waits, printer->bytes != 0, __ATOMIC_RELAXED);
-    return printer->bytes == 0;
+    return done;
 }
 
-bool weft_printer_round(struct weft_job *job)
+static size_t bytes_left(struct weft_printer *printer)
+{
+    weft_lock(&printer->lock);
+    const size_t bytes = printer->bytes;
+    weft_unlock(&printer->lock);
+    return bytes;
+}
+
+/* Prints all lines; once the job has failed, only while standard output takes any. */
+static void print_all(struct weft_job *job)
 {
     struct weft_printer *printer = job->printer;
+    uint64_t since = weft_now_ns();
+    size_t bytes;
 
-    if (weft_model != NULL || !weft_lock_try(&printer->lock))
-        return false;
-    const size_t before = printer->bytes;
-    /* To ask the system in each round would delay all data while nobody reads. */
-    if (before != 0 && (printer->waits == 0 || weft_now_ns() - printer->looked >= AGAIN_NS)) {
-        print(printer);
-        printer->looked = weft_now_ns();
+    while ((bytes = bytes_left(printer)) != 0) {
+        size_t done = print_some(printer, bytes);
+        if (done != 0) {
+            since = weft_now_ns();
+        } else if (weft_job_status(job) != WEFT_OK && weft_now_ns() - since > GIVE_UP_NS) {
+            printer->lost += bytes;
+            done = bytes;
+        } else {
+            poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, LOOK_MS);
+            continue;
+        }
+        weft_lock(&printer->lock);
+        printer->bytes -= done;
+        memmove(printer->lines, printer->lines + done, printer->bytes);
+        weft_unlock(&printer->lock);
+        weft_bell_ring(&printer->bell);
+        weft_bell_ring(job->proxy.command_bell); /* there is room */
     }
-    const bool did = printer->bytes != before;
-    weft_unlock(&printer->lock);
-    return did;
 }
 
-bool weft_printer_waits(const struct weft_job *job)
+static void printer_main(void *argument)
 {
-    return __atomic_load_n(&job->printer->waits, __ATOMIC_RELAXED) != 0;
+    struct weft_job *job = argument;
+    struct weft_printer *printer = job->printer;
+    bool stop;
+
+    weft_say_process(job->numbers.process);
+    do {
+        const uint32_t ticket = weft_bell_prepare(&printer->bell);
+        stop = __atomic_load_n(&printer->stop, __ATOMIC_ACQUIRE);
+        if (stop || bytes_left(printer) != 0)
+            weft_bell_cancel(&printer->bell);
+        else
+            weft_bell_sleep(&printer->bell, ticket, LOOK_NS);
+        print_all(job);
+    } while (!stop);
 }
 
 bool weft_device_log(struct weft_job *job, const char *who, const char *text)
@@ -136,48 +165,42 @@ bool weft_device_log(struct weft_job *job, const char *who, const char *text)
     char line[WEFT_TEXT_BYTES + 48];
     const size_t bytes = (size_t)snprintf(line, sizeof(line), "%s: %s\n", who, text);
 
-    if (weft_model == NULL && !weft_lock_try(&printer->lock))
-        return false;
+    weft_lock(&printer->lock);
     const bool fits = bytes <= ROOM - printer->bytes;
     if (fits) {
         memcpy(printer->lines + printer->bytes, line, bytes);
         printer->bytes += bytes;
     }
+    weft_unlock(&printer->lock);
     if (weft_model != NULL)
-        weft_printer_drain(job);
-    else
-        weft_unlock(&printer->lock);
+        print_all(job);
+    weft_bell_ring(&printer->bell);
     return fits;
 }
 
 void weft_printer_drain(struct weft_job *job)
 {
-    struct weft_printer *printer = job->printer;
-    uint64_t since = weft_now_ns();
-    size_t before = 0;
+    struct weft_bell *bell = &job->printer->bell;
 
-    if (weft_model == NULL)
-        weft_lock(&printer->lock);
-    while (!print(printer)) {
-        if (printer->bytes != before)
-            since = weft_now_ns();
-        before = printer->bytes;
-        if (weft_job_status(job) != WEFT_OK && weft_now_ns() - since > GIVE_UP_NS) {
-            printer->lost += printer->bytes;
-            printer->bytes = 0;
-        }
-        poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, LOOK_MS);
+    for (;;) {
+        const uint32_t ticket = weft_bell_prepare(bell);
+        if (bytes_left(job->printer) == 0)
+            break;
+        weft_bell_sleep(bell, ticket, LOOK_NS);
     }
-    if (weft_model == NULL)
-        weft_unlock(&printer->lock);
+    weft_bell_cancel(bell);
 }
 
 weft_status weft_printer_open(struct weft_job *job)
 {
-    job->printer = calloc(1, sizeof(*job->printer));
-    return job->printer != NULL ? WEFT_OK
-                                : weft_err(WEFT_ERR_MEMORY, "no %zu bytes for what ranks log",
-                                           sizeof(*job->printer));
+    struct weft_printer *printer = job->printer = calloc(1, sizeof(*printer));
+
+    if (printer == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no %zu bytes for what ranks log", sizeof(*printer));
+    if (weft_model == NULL)
+        WEFT_TRY(weft_task_start(&printer->task, "weft printer", printer_main, job));
+    printer->runs = weft_model == NULL;
+    return WEFT_OK;
 }
 
 weft_status weft_printer_close(struct weft_job *job)
@@ -187,7 +210,11 @@ weft_status weft_printer_close(struct weft_job *job)
 
     if (printer == NULL)
         return WEFT_OK;
-    weft_printer_drain(job);
+    if (printer->runs) {
+        __atomic_store_n(&printer->stop, true, __ATOMIC_RELEASE);
+        weft_bell_ring(&printer->bell);
+        weft_task_join(&printer->task);
+    }
     if (printer->error != 0)
         status = weft_err(WEFT_ERR_SYSTEM,
                           "process %d: standard output refused %zu bytes that ranks logged: %s",

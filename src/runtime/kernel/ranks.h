@@ -86,18 +86,13 @@ weft_status weft_printer_open(struct weft_job *job);
 /* Prints what is left. WEFT_ERR_SYSTEM, said: something could not be printed. */
 weft_status weft_printer_close(struct weft_job *job);
 /*
- * Has a line that a rank logged printed on standard output, by the next round. False: there is no
- * room for it now. Within rounds of the progress task; does not block, as the next two.
+ * Has a line that a rank logged printed on standard output, at once. False: there is no room for it
+ * now; command_bell rings when there is. Progress task only; does not block.
  */
 bool weft_device_log(struct weft_job *job, const char *who, const char *text);
-/* Prints what standard output takes. True: anything. */
-bool weft_printer_round(struct weft_job *job);
-/* Whether something is left, for which no bell rings. */
-bool weft_printer_waits(const struct weft_job *job);
 /*
- * Prints all lines, and waits for standard output to take them; once the job has failed, only while
- * it takes any. Between runs, by the program's thread; of a job that has failed, by the progress
- * task at its end.
+ * Waits until all lines are printed; once the job has failed, only while standard output takes any.
+ * Between runs, by the program's thread.
  */
 void weft_printer_drain(struct weft_job *job);
 

@@ -14,7 +14,6 @@
 
 enum {
     SLEEP_NS = 20000000,
-    PRINT_NS = 1000000,     /* while standard output takes no more */
     POLL_NS = 50000,        /* where nothing rings; */
     POLL_DOUBLES = 6,       /* after 2^6 polls in vain twice that, and so on, */
     POLL_MOST = 4,          /* 2^4 times that at most: 0.8 ms */
@@ -209,10 +208,8 @@ static uint64_t sleep_ns(const struct weft_job *job, enum weft_net_side side, bo
     const uint32_t doubled = in_vain >> POLL_DOUBLES;
     const uint64_t ns =
         rung ? SLEEP_NS : (uint64_t)POLL_NS << (doubled < POLL_MOST ? doubled : POLL_MOST);
-    const uint64_t look = side == WEFT_NET_RECEIVE
-                              ? __atomic_load_n(&job->proxy.look_ns, __ATOMIC_RELAXED)
-                          : weft_printer_waits(job) ? PRINT_NS
-                                                    : 0;
+    const uint64_t look =
+        side == WEFT_NET_RECEIVE ? __atomic_load_n(&job->proxy.look_ns, __ATOMIC_RELAXED) : 0;
 
     return look != 0 && look < ns ? look : ns;
 }
@@ -269,9 +266,6 @@ static void serve(struct weft_job *job, enum weft_net_side side)
     if (__atomic_sub_fetch(&job->proxy.services_busy, 1, __ATOMIC_ACQ_REL) == 0 &&
         weft_job_status(job) != WEFT_OK)
         weft_services_are_quiet(job);
-    /* Ranks that look at nothing may keep the program from that until it is killed. */
-    if (!receives && weft_job_status(job) != WEFT_OK)
-        weft_printer_drain(job);
 }
 
 static void progress_main(void *argument)

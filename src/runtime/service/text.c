@@ -40,7 +40,7 @@ static bool hear(struct weft_job *job, uint32_t slot)
         if (taken != WEFT_TAKEN)
             break;
         if (!weft_device_log(job, weft_slot_name(job, slot).text, text))
-            return did; /* weft_printer_waits until there is room */
+            return did; /* a bell rings when there is room */
         weft_command_pop(logs, (uint32_t)command.width);
         did = true;
     }
@@ -55,7 +55,7 @@ static bool log_round(struct weft_job *job)
     for (uint32_t slot = 0; slot < weft_job_slots(job) && !weft_job_is_failing(job); slot++)
         if (weft_load_relaxed_u32(&said[slot].lines) != weft_load_relaxed_u32(&said[slot].heard))
             did |= hear(job, slot);
-    return weft_printer_round(job) || did;
+    return did;
 }
 
 static enum weft_taken fail_command(struct weft_job *job, uint32_t slot,
@@ -67,8 +67,7 @@ static enum weft_taken fail_command(struct weft_job *job, uint32_t slot,
 
     if (taken != WEFT_TAKEN)
         return taken;
-    hear(job, slot);         /* what it logged before comes first, if there is room for it: */
-    weft_printer_round(job); /* a job that fails has no more rounds */
+    hear(job, slot); /* what it logged before comes first, if there is room for it */
     weft_services_work(job, command->pitch, work, sizeof(work));
     weft_job_fail(job,
                   command->tag < WEFT_STATUS_COUNT ? (weft_status)command->tag : WEFT_ERR_PROTOCOL,
