@@ -53,17 +53,15 @@ weft_status weft_queues_open(struct weft_job *job)
             return WEFT_OK;
         return weft_err(WEFT_ERR_CONFIG, "WEFT_PATH=queue needs WEFT_GDA=softnic");
     }
-    struct weft_queues *queues = calloc(1, sizeof(*queues));
+    struct weft_queues *queues = job->queues = weft_job_keep(job, 1, sizeof(*queues));
     if (queues == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for queues");
-    job->queues = queues;
+        return WEFT_ERR_MEMORY;
     if (!job->device_ops->host_access && state->update == NULL)
         return weft_err(WEFT_ERR_CONFIG, "WEFT_GDA=softnic on a GPU needs WEFT_CUDA_SERVICE");
     WEFT_TRY(weft_nic_check(job));
-    queues->peers = calloc((size_t)job->numbers.processes, sizeof(*queues->peers));
+    queues->peers = weft_job_keep(job, (size_t)job->numbers.processes, sizeof(*queues->peers));
     if (queues->peers == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for queues to %d processes",
-                        job->numbers.processes);
+        return WEFT_ERR_MEMORY;
     queues->far = (struct weft_softnic_far){
         .copy = far_copy, .store = far_store, .update = far_update, .context = job};
     queues->nic.far = job->device_ops->host_access ? NULL : &queues->far;
@@ -79,8 +77,6 @@ void weft_queues_close(struct weft_job *job)
     weft_queues_free(job);
     for (int p = 0; job->queues->peers != NULL && p < job->numbers.processes; p++)
         free(job->queues->peers[p].regions);
-    free(job->queues->peers);
-    free(job->queues);
     job->queues = NULL;
 }
 

@@ -58,6 +58,7 @@ static void queues_wait_for(const struct weft_job *job, const struct weft_wait_s
 }
 
 const struct weft_service weft_queues_service = {
+    .close = weft_queues_close,
     .round = {[WEFT_NET_SEND] = queues_round},
     .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_QUEUE),
     .waits_for = queues_wait_for,

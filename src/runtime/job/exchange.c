@@ -38,9 +38,9 @@ struct weft_exchange_slot {
 
 static weft_status exchange_open(struct weft_job *job)
 {
-    job->exchange = calloc((size_t)job->numbers.processes, sizeof(*job->exchange));
+    job->exchange = weft_job_keep(job, (size_t)job->numbers.processes, sizeof(*job->exchange));
     if (job->exchange == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", job->numbers.processes);
+        return WEFT_ERR_MEMORY;
     for (int p = 0; p < job->numbers.processes; p++)
         STAILQ_INIT(&job->exchange[p].arrivals);
     return WEFT_OK;
@@ -55,7 +55,6 @@ static void exchange_close(struct weft_job *job)
             free(a);
         }
     }
-    free(job->exchange);
 }
 
 enum weft_exchange_op weft_exchange_last(const struct weft_job *job)

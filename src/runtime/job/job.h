@@ -66,6 +66,7 @@ struct weft_job {
     struct weft_config config;
     weft_numbers numbers;
     struct weft_control *control;
+    struct weft_kept *kept; /* state.c */
     const struct weft_device_ops *device_ops;
     struct weft_device *device;
     struct weft_process *processes;
@@ -224,6 +225,10 @@ static inline weft_status weft_job_ready(struct weft_job *job, const char *call)
 weft_status weft_job_idle(struct weft_job *job, const char *call);
 
 /* ---- state.c ---- */
+
+/* Zeroed memory, which is freed with the job. NULL: there is none, said. By who opens it. */
+void *weft_job_keep(struct weft_job *job, size_t count, size_t bytes);
+void weft_job_free_kept(struct weft_job *job);
 
 /* Counters, tables and lists; the host program's rank, and the communicator of all of them. */
 weft_status weft_state_open(struct weft_job *job);

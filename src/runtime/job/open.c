@@ -37,8 +37,6 @@ static weft_status open_together(struct weft_job *job)
     if (status == WEFT_OK)
         status = weft_trace_open(job);
     if (status == WEFT_OK)
-        status = weft_requests_open(job);
-    if (status == WEFT_OK)
         status = weft_services_start(job);
     weft_err_level(before);
     return status;
@@ -68,8 +66,8 @@ static void close_services(struct weft_job *job)
 static weft_status open_steps(struct weft_job *job)
 {
     static weft_status (*const steps[])(struct weft_job *) = {
-        weft_state_open,      open_services,     weft_collective_open, weft_watchdog_open,
-        weft_state_open_host, weft_printer_open, weft_monitor_start,   open_together};
+        weft_state_open,   open_services,      weft_watchdog_open, weft_state_open_host,
+        weft_printer_open, weft_monitor_start, open_together};
     int turn = 0;
 
     WEFT_TRY(weft_random_join(job));
@@ -81,9 +79,9 @@ static weft_status open_steps(struct weft_job *job)
     job->numbers.processes = job->control->processes;
     if (!weft_local_here())
         weft_say_process_of_all(job->numbers.process);
-    job->processes = calloc((size_t)job->numbers.processes, sizeof(*job->processes));
+    job->processes = weft_job_keep(job, (size_t)job->numbers.processes, sizeof(*job->processes));
     if (job->processes == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %d processes", job->numbers.processes);
+        return WEFT_ERR_MEMORY;
     for (int p = 0; p < job->numbers.processes; p++)
         snprintf(job->processes[p].name, WEFT_NAME_BYTES, "process %d", p);
     job->device_ops = weft_device_choose(&job->config, weft_local_here());
@@ -143,23 +141,16 @@ static weft_status release(struct weft_job *job, bool orderly)
     weft_monitor_stop(job);
     if (job->control != NULL)
         weft_control_close(job->control, orderly);
-    weft_collective_close(job);
-    weft_exposure_close(job);
     if (!close_network(job)) {
         leave_behind(job);
         return printed;
     }
     close_services(job);
-    weft_queues_close(job);
-    weft_requests_close(job);
-    weft_asks_close(job);
-    if (job->device != NULL && job->processes != NULL)
-        weft_memory_close(job);
     weft_trace_close(job);
     weft_state_close(job);
     if (job->device != NULL)
         job->device_ops->close(job->device);
-    free(job->processes);
+    weft_job_free_kept(job);
     if (!weft_local_here())
         weft_say_process_of_all(weft_watched_process());
     free(job);

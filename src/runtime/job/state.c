@@ -19,6 +19,33 @@ enum {
     INLINE_ELSE = WEFT_INLINE_MOST   /* and where the host fetches them first; on an H200 */
 };
 
+struct weft_kept {
+    struct weft_kept *next;
+    max_align_t memory[];
+};
+
+void *weft_job_keep(struct weft_job *job, size_t count, size_t bytes)
+{
+    struct weft_kept *kept = calloc(1, sizeof(*kept) + count * bytes);
+
+    if (kept == NULL) {
+        weft_err(WEFT_ERR_MEMORY, "no memory for %zu times %zu bytes of a job", count, bytes);
+        return NULL;
+    }
+    kept->next = job->kept;
+    job->kept = kept;
+    return kept->memory;
+}
+
+void weft_job_free_kept(struct weft_job *job)
+{
+    while (job->kept != NULL) {
+        struct weft_kept *next = job->kept->next;
+        free(job->kept);
+        job->kept = next;
+    }
+}
+
 /* How the host program's puts move data that only the device and its driver reach. */
 static void copy_by_device(void *context, void *target, const void *source, size_t bytes)
 {
@@ -85,7 +112,8 @@ weft_status weft_state_open(struct weft_job *job)
                                &exposed, &job->space.exposed_share));
     state->exposed = exposed;
     state->signals = job->device_ops->host_alloc(job->device, sizeof(*state->signals));
-    state->process_table = calloc((size_t)state->processes, sizeof(*state->process_table));
+    state->process_table =
+        weft_job_keep(job, (size_t)state->processes, sizeof(*state->process_table));
     state->inline_bytes = job->config.inline_bytes >= 0  ? (uint32_t)job->config.inline_bytes
                           : job->device_ops->host_access ? INLINE_HERE
                                                          : INLINE_ELSE;
@@ -99,18 +127,17 @@ weft_status weft_state_open(struct weft_job *job)
             state->update = update_by_device;
         state->copy_context = job;
     }
-    job->ranks.selves = calloc(WEFT_SLOTS, sizeof(weft_self *));
-    job->proxy.of_ranks = calloc(WEFT_SLOTS, sizeof(*job->proxy.of_ranks));
+    job->ranks.selves = weft_job_keep(job, WEFT_SLOTS, sizeof(weft_self *));
+    job->proxy.of_ranks = weft_job_keep(job, WEFT_SLOTS, sizeof(*job->proxy.of_ranks));
     if (state->signals == NULL || state->process_table == NULL || state->intervals == NULL ||
         job->ranks.selves == NULL || job->proxy.of_ranks == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
+        return WEFT_ERR_MEMORY;
 
     const uint32_t start = (uint32_t)job->config.counter_start;
     for (size_t i = 0; start != 0 && i < counters; i++)
         state->exposed->counters[i].local = state->exposed->counters[i].peer = start;
     state->start_here = state->start_others = start; /* host words start at 0 */
     WEFT_TRY(weft_image_open(job));
-    WEFT_TRY(weft_asks_open(job));
     weft_delivery_open(job);
     return WEFT_OK;
 }
@@ -127,11 +154,9 @@ weft_status weft_state_open_host(struct weft_job *job)
         members[p] = (struct weft_member){p, WEFT_HOST_SLOT};
     WEFT_TRY(weft_comm_make(&job->space.state, WEFT_COMM_HOST, false, members, n, &comm));
     job->ranks.host_rings = job->device_ops->host_alloc(job->device, weft_rank_bytes(job));
-    if (job->ranks.host_rings == NULL)
+    weft_self *self = weft_job_keep(job, 1, sizeof(*self));
+    if (job->ranks.host_rings == NULL || self == NULL)
         return WEFT_ERR_MEMORY;
-    weft_self *self = malloc(sizeof(*self));
-    if (self == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for the host program's rank");
     weft_rank_make(job, WEFT_HOST_SLOT, self, job->ranks.host_rings);
     self->port.lock = job->threads ? &job->host_lock : NULL;
     __atomic_store_n(&job->ranks.slots, 1, __ATOMIC_RELEASE);
@@ -143,8 +168,6 @@ void weft_state_close(struct weft_job *job)
     struct weft_state *state = &job->space.state;
 
     weft_ranks_free(job);
-    if (job->ranks.selves != NULL)
-        free(job->ranks.selves[WEFT_HOST_SLOT]);
     for (int p = 0; state->process_table != NULL && p < job->numbers.processes; p++)
         if (state->process_table[p].exposed != NULL)
             weft_share_unmap(state->process_table[p].exposed, &job->processes[p].exposed_share,
@@ -156,8 +179,4 @@ void weft_state_close(struct weft_job *job)
     if (state->exposed != NULL)
         weft_share_destroy(state->exposed, &job->space.exposed_share);
     weft_tables_close(state);
-    free(state->process_table);
-    free(job->ranks.selves);
-    free(job->proxy.of_ranks);
-    free(job->watch);
 }

@@ -193,10 +193,10 @@ void weft_printer_drain(struct weft_job *job)
 
 weft_status weft_printer_open(struct weft_job *job)
 {
-    struct weft_printer *printer = job->printer = calloc(1, sizeof(*printer));
+    struct weft_printer *printer = job->printer = weft_job_keep(job, 1, sizeof(*printer));
 
     if (printer == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no %zu bytes for what ranks log", sizeof(*printer));
+        return WEFT_ERR_MEMORY;
     if (weft_model == NULL)
         WEFT_TRY(weft_task_start(&printer->task, "weft printer", printer_main, job));
     printer->runs = weft_model == NULL;
@@ -222,7 +222,5 @@ weft_status weft_printer_close(struct weft_job *job)
     else if (printer->lost != 0)
         weft_say(WEFT_SAY_WARN, "standard output took nothing: %zu bytes of logs are lost",
                  printer->lost);
-    free(printer);
-    job->printer = NULL;
     return status;
 }

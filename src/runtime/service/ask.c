@@ -259,10 +259,10 @@ weft_status weft_asks_open(struct weft_job *job)
         return weft_err(WEFT_ERR_LIMIT, "%zu processes with mailboxes: at most %u", n,
                         WEFT_NOTICE_SLOTS / WEFT_ASKS);
     asks->posts = aligned_alloc(4096, (weft_asks_bytes(job) + 4095) / 4096 * 4096);
-    asks->keys = calloc(n, sizeof(*asks->keys));
-    asks->asked = calloc(places, sizeof(*asks->asked));
-    asks->begun = calloc(2 * n, sizeof(*asks->begun));
-    asks->waiting = calloc(places, sizeof(*asks->waiting));
+    asks->keys = weft_job_keep(job, n, sizeof(*asks->keys));
+    asks->asked = weft_job_keep(job, places, sizeof(*asks->asked));
+    asks->begun = weft_job_keep(job, 2 * n, sizeof(*asks->begun));
+    asks->waiting = weft_job_keep(job, places, sizeof(*asks->waiting));
     if (asks->posts == NULL || asks->keys == NULL || asks->asked == NULL || asks->begun == NULL ||
         asks->waiting == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for the mailbox of %zu processes", n);
@@ -286,15 +286,9 @@ weft_status weft_asks_expose(struct weft_job *job, uint64_t *key)
     return status;
 }
 
-void weft_asks_close(struct weft_job *job)
+static void asks_close(struct weft_job *job)
 {
-    struct weft_asks *asks = &job->proxy.asks;
-
-    free(asks->posts);
-    free(asks->keys);
-    free(asks->asked);
-    free(asks->begun);
-    free(asks->waiting);
+    free(job->proxy.asks.posts);
 }
 
 static void ask_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
@@ -306,6 +300,8 @@ static void ask_waits_for(const struct weft_job *job, const struct weft_wait_see
 }
 
 const struct weft_service weft_ask_service = {
+    .open = weft_asks_open,
+    .close = asks_close,
     .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_ASK),
     .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_ANSWER),
     .command = ask_command,

@@ -44,7 +44,6 @@ struct weft_asking {
 
 /* Before the network is opened; registers the notices ASK and ANSWER. */
 weft_status weft_asks_open(struct weft_job *job);
-void weft_asks_close(struct weft_job *job);
 /* The mailbox is exposed; *key goes to the others. Errors: those of the network's reg. */
 weft_status weft_asks_expose(struct weft_job *job, uint64_t *key);
 static inline size_t weft_asks_bytes(const struct weft_job *job)

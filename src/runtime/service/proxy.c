@@ -244,6 +244,8 @@ static void manager_waits_for(const struct weft_job *job, const struct weft_wait
 }
 
 const struct weft_service weft_proxy_service = {
+    .meet = weft_requests_open,
+    .close = weft_requests_close,
     .round = {[WEFT_NET_SEND] = manager_round},
     .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_PUT) | WEFT_KIND(WEFT_COMMAND_COUNT) |
                                 WEFT_KIND(WEFT_COMMAND_BARRIER) | WEFT_KIND(WEFT_COMMAND_FLUSH),

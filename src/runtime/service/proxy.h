@@ -142,6 +142,7 @@ void weft_request_sent(void *job, void *part);
 void weft_request_delivered(void *job, void *part);
 /* The host memory through which puts go whose source the network cannot read; 0: there are none. */
 size_t weft_requests_stage_bytes(const struct weft_job *job);
+/* Before the services start. Errors: MEMORY. */
 weft_status weft_requests_open(struct weft_job *job);
 void weft_requests_close(struct weft_job *job);
 

@@ -45,13 +45,11 @@ struct weft_gathering {
     struct weft_elsewhere first;   /* of them, the one that has entered the fewest barriers */
 };
 
-weft_status weft_collective_open(struct weft_job *job)
+static weft_status collective_open(struct weft_job *job)
 {
-    job->space.gatherings = calloc(job->space.state.comms_count, sizeof(*job->space.gatherings));
-    if (job->space.gatherings == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %u communicators",
-                        job->space.state.comms_count);
-    return WEFT_OK;
+    job->space.gatherings =
+        weft_job_keep(job, job->space.state.comms_count, sizeof(*job->space.gatherings));
+    return job->space.gatherings != NULL ? WEFT_OK : WEFT_ERR_MEMORY;
 }
 
 static void clear(struct weft_gathering *g)
@@ -63,11 +61,10 @@ static void clear(struct weft_gathering *g)
     *g = (struct weft_gathering){0};
 }
 
-void weft_collective_close(struct weft_job *job)
+static void collective_close(struct weft_job *job)
 {
     for (uint32_t i = 0; job->space.gatherings != NULL && i < job->space.state.comms_count; i++)
         clear(&job->space.gatherings[i]);
-    free(job->space.gatherings);
 }
 
 /* The gathering of a communicator, begun if this is its first contribution; NULL: no memory. */
@@ -315,6 +312,8 @@ static void collective_waits_for(const struct weft_job *job, const struct weft_w
 }
 
 const struct weft_service weft_collective_service = {
+    .open = collective_open,
+    .close = collective_close,
     .owns[WEFT_OWNS_FRAMES] = WEFT_KIND(WEFT_FRAME_COLLECTIVE),
     .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_COLLECTIVE),
     .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_REPLY),

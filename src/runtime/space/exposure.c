@@ -169,15 +169,16 @@ static void exposure_waits_for(const struct weft_job *job, const struct weft_wai
     snprintf(text, bytes, "for what process %llu exposes under number %llu", wait->a, wait->need);
 }
 
+static void exposure_close(struct weft_job *job)
+{
+    free(job->space.announced);
+}
+
 const struct weft_service weft_exposure_service = {
+    .close = exposure_close,
     .owns[WEFT_OWNS_FRAMES] = WEFT_KIND(WEFT_FRAME_EXPOSE) | WEFT_KIND(WEFT_FRAME_UNEXPOSE),
     .frame_bytes = sizeof(struct exposure_frame),
     .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_EXPOSED),
     .frame = exposure_frame,
     .waits_for = exposure_waits_for,
 };
-
-void weft_exposure_close(struct weft_job *job)
-{
-    free(job->space.announced);
-}

@@ -25,15 +25,15 @@ weft_status weft_image_open(struct weft_job *job)
 
     if (job->device_ops->host_access)
         return WEFT_OK;
-    image = job->ranks.image = calloc(1, sizeof(*image));
+    image = job->ranks.image = weft_job_keep(job, 1, sizeof(*image));
     if (image == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
-    image->peers = calloc(n, sizeof(*image->peers));
-    image->counts = calloc(counters, sizeof(*image->counts));
+        return WEFT_ERR_MEMORY;
+    image->peers = weft_job_keep(job, n, sizeof(*image->peers));
+    image->counts = weft_job_keep(job, counters, sizeof(*image->counts));
     image->exposed = job->device_ops->alloc(
         job->device, weft_exposed_bytes(&job->space.state, counters, true), &image->exposed_share);
     if (image->peers == NULL || image->counts == NULL || image->exposed == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %zu counters", counters);
+        return WEFT_ERR_MEMORY;
     image->peers[job->numbers.process].exposed = image->exposed;
     return WEFT_OK;
 }
@@ -61,10 +61,6 @@ void weft_image_close(struct weft_job *job)
             job->device_ops->unmap(job->device, image->peers[p].exposed, &image->peers[p].share);
     if (image->exposed != NULL)
         job->device_ops->free(job->device, image->exposed, &image->exposed_share);
-    free(image->peers);
-    free(image->counts);
-    free(image);
-    job->ranks.image = NULL;
 }
 
 /* ---- the tables of a kernel ---- */

@@ -214,9 +214,9 @@ void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, ui
     return NULL;
 }
 
-void weft_memory_close(struct weft_job *job)
+static void memory_close(struct weft_job *job)
 {
-    for (int p = 0; p < job->numbers.processes; p++) {
+    for (int p = 0; job->device != NULL && p < job->numbers.processes; p++) {
         struct weft_process *process = &job->processes[p];
         for (uint32_t i = 0; i < process->segments_count; i++) {
             struct weft_segment *s = &process->segments[i];
@@ -243,6 +243,7 @@ weft_status weft_copy(weft_job *job, void *target, const void *source, size_t by
 }
 
 const struct weft_service weft_memory_service = {
+    .close = memory_close,
     .owns[WEFT_OWNS_FRAMES] = WEFT_KIND(WEFT_FRAME_SEGMENT) | WEFT_KIND(WEFT_FRAME_SEGMENT_FREE),
     .frame_bytes = sizeof(struct segment_frame),
     .frame = memory_frame,

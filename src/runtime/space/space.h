@@ -116,7 +116,6 @@ void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, ui
 /* As weft_malloc, for a caller that goes on without: the error is not the job's. NULL: *status says
  * why, MEMORY or one of the job's. */
 void *weft_memory_take(struct weft_job *job, size_t bytes, weft_status *status);
-void weft_memory_close(struct weft_job *job);
 
 /* ---- exposure.c ---- */
 
@@ -130,12 +129,9 @@ bool weft_announced_find(struct weft_job *job, int process, uint32_t number,
 bool weft_announced_is(const struct weft_job *job, weft_win win);
 /* It could not be made: forgets it. */
 void weft_announced_forget(struct weft_job *job, uint32_t number);
-void weft_exposure_close(struct weft_job *job);
 
 /* ---- collective.c ---- */
 
-weft_status weft_collective_open(struct weft_job *job);
-void weft_collective_close(struct weft_job *job);
 /* "weft_win_create", or "weft_host_win_create", and the like; "weft_?": it is none. */
 const char *weft_collective_name(uint64_t op, bool host);
 /*

@@ -28,16 +28,15 @@ static weft_status open_logs(struct weft_job *job)
 {
     struct weft_trace *trace = job->trace;
 
-    trace->host_log = calloc(1, weft_trace_bytes(trace->most));
+    trace->host_log = weft_job_keep(job, 1, weft_trace_bytes(trace->most));
     for (int side = 0; side < 2; side++)
         trace->services[side] = (struct weft_tracer){
             .alias = WEFT_TRACE_ALIAS,
             .most = (uint32_t)trace->most,
-            .log = calloc(1, weft_trace_bytes(trace->most)),
+            .log = weft_job_keep(job, 1, weft_trace_bytes(trace->most)),
         };
     if (trace->host_log == NULL || trace->services[0].log == NULL || trace->services[1].log == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for a trace of %llu events",
-                        (unsigned long long)trace->most);
+        return WEFT_ERR_MEMORY;
     weft_trace_place(job, job->ranks.selves[WEFT_HOST_SLOT]);
     return WEFT_OK;
 }
@@ -50,9 +49,9 @@ weft_status weft_trace_open(struct weft_job *job)
 
     if (job->config.trace[0] == 0)
         return WEFT_OK;
-    trace = calloc(1, sizeof(*trace));
+    trace = weft_job_keep(job, 1, sizeof(*trace));
     if (trace == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for a trace");
+        return WEFT_ERR_MEMORY;
     trace->most = (uint64_t)job->config.trace_events;
     trace->owns_clock = !job->device_ops->host_access;
     trace->tick_ns = 1;
@@ -86,11 +85,6 @@ void weft_trace_close(struct weft_job *job)
         return;
     weft_trace_free_ranks(job);
     weft_trace_file_close(trace->file);
-    free(trace->host_log);
-    free(trace->services[0].log);
-    free(trace->services[1].log);
-    free(trace);
-    job->trace = NULL;
 }
 
 weft_status weft_trace_prepare(struct weft_job *job)

@@ -382,7 +382,6 @@ void weft_watchdog_look(struct weft_job *job, bool judges)
 
 weft_status weft_watchdog_open(struct weft_job *job)
 {
-    job->watch = calloc(WEFT_SLOTS, sizeof(*job->watch));
-    return job->watch != NULL ? WEFT_OK
-                              : weft_err(WEFT_ERR_MEMORY, "no memory for %u ranks", WEFT_SLOTS);
+    job->watch = weft_job_keep(job, WEFT_SLOTS, sizeof(*job->watch));
+    return job->watch != NULL ? WEFT_OK : WEFT_ERR_MEMORY;
 }
