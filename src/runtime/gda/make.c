@@ -1,9 +1,11 @@
-/* runtime/gda/make.c - the queues of a prepared kernel: where all of their parts lie. See queues.h.
- * Runs in the program's thread, while no service does. */
+/* runtime/gda/make.c - the queues of a prepared kernel, and a NIC on the device for some of them:
+ * where all of their parts lie. See queues.h. Runs in the program's thread, while no service does.
+ */
 #include "runtime/gda/queues.h"
 
 #include "base/say.h"
 #include "gda/shared.h"
+#include "gda/softnic/image.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,123 @@ int weft_queues_each(const struct weft_job *job)
 
     return wish < ranks ? wish : ranks;
 }
+
+/* ---- the software NIC on the device (gda/softnic/block.h) -------------------------------------
+ */
+
+/* It serves the queues of this process's ranks to this process. Its doorbells lie in device memory,
+ * as those of a NIC lie in the NIC. */
+
+bool weft_nic_wanted(const struct weft_job *job)
+{
+    return job->queues != NULL && job->config.gda_nic == WEFT_GDA_NIC_BLOCK &&
+           job->space.state.own_queued;
+}
+
+int weft_nic_blocks(int queues)
+{
+    const int blocks = (queues + WEFT_NIC_QUEUES - 1) / WEFT_NIC_QUEUES;
+
+    return queues > 0 && blocks < WEFT_BESIDE_BLOCKS ? blocks : WEFT_BESIDE_BLOCKS;
+}
+
+static bool nic_serves(const struct weft_job *job, int process)
+{
+    return process == job->numbers.process && weft_nic_wanted(job);
+}
+
+/* In device memory: the NIC, its ends of all queues, their doorbells. */
+static size_t queues_at(void)
+{
+    return (sizeof(struct weft_nic) + LINE - 1) / LINE * LINE;
+}
+
+static size_t doorbells_at(const struct weft_job *job)
+{
+    const size_t ends = (size_t)weft_queues_each(job) * sizeof(struct weft_nic_queue);
+
+    return queues_at() + (ends + LINE - 1) / LINE * LINE;
+}
+
+static uint64_t *nic_doorbell(const struct weft_job *job, uint32_t slot)
+{
+    unsigned char *const all = job->queues->nic_there + doorbells_at(job);
+
+    return (uint64_t *)(void *)(all + (size_t)(slot - 1) * LINE);
+}
+
+static weft_status nic_open(struct weft_job *job)
+{
+    struct weft_queues *queues = job->queues;
+    const size_t count = (size_t)weft_queues_each(job);
+    const size_t report = sizeof(*queues->nic_report) + count * sizeof(uint64_t);
+
+    if (!weft_nic_wanted(job))
+        return WEFT_OK;
+    queues->nic_there =
+        job->device_ops->alloc(job->device, doorbells_at(job) + count * LINE, &queues->nic_share);
+    queues->nic_report = job->device_ops->host_alloc(job->device, report);
+    if (queues->nic_there == NULL || queues->nic_report == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for a NIC on the device with %zu queues",
+                        count);
+    memset(queues->nic_report, 0, report);
+    return WEFT_OK;
+}
+
+static void nic_close(struct weft_job *job)
+{
+    struct weft_queues *queues = job->queues;
+
+    if (queues->nic_there != NULL)
+        job->device_ops->free(job->device, queues->nic_there, &queues->nic_share);
+    weft_job_host_free(job, queues->nic_report);
+    queues->nic_there = NULL;
+    queues->nic_report = NULL;
+    queues->beside = (struct weft_beside){0};
+}
+
+static weft_status nic_connect(struct weft_job *job, const struct weft_gda_queue *ends)
+{
+    struct weft_queues *queues = job->queues;
+    const int count = weft_queues_each(job);
+    const int blocks = weft_nic_blocks(count);
+    WEFT_FREED struct weft_nic_queue *list = calloc((size_t)count, sizeof(*list));
+    unsigned char *const list_there = queues->nic_there + queues_at();
+    const struct weft_nic nic = {.queues = (struct weft_nic_queue *)(void *)list_there,
+                                 .keys = job->space.state.nic_keys,
+                                 .report = queues->nic_report,
+                                 .count = (uint64_t)count};
+
+    if (list == NULL)
+        return weft_err(WEFT_ERR_MEMORY, "no memory for %d queues", count);
+    for (int k = 0; k < count; k++) {
+        const struct weft_gda_queue *end = &ends[k * job->numbers.processes + job->numbers.process];
+        const uint64_t rung = weft_mlx5_doorbell(end->posted, end->qpn);
+        list[k] = (struct weft_nic_queue){.wqe = end->wqe,
+                                          .cqe = end->cqe,
+                                          .record = end->record,
+                                          .doorbell = end->doorbell,
+                                          .qpn = end->qpn,
+                                          .slots = end->slots,
+                                          .fetched = end->posted,
+                                          .failed = &queues->nic_report->failed[k]};
+        WEFT_TRY(weft_job_copy(job, end->doorbell, &rung, sizeof(rung)));
+    }
+    WEFT_TRY(weft_job_copy(job, list_there, list, (size_t)count * sizeof(*list)));
+    WEFT_TRY(weft_job_copy(job, queues->nic_there, &nic, sizeof(nic)));
+    queues->beside = (struct weft_beside){.image = weft_nic_image,
+                                          .name = "weft_nic_block",
+                                          .argument = queues->nic_there,
+                                          .blocks = blocks};
+    weft_say(WEFT_SAY_INFO,
+             "own process: by queues of each rank, softnic in %d block%s of the device for %d "
+             "queue%s, SQ and CQ %s; a software NIC, no hardware",
+             queues->beside.blocks, blocks > 1 ? "s" : "", count, count > 1 ? "s" : "",
+             weft_config_word(WEFT_CONFIG_AT_GDA_PLACE, job->config.gda_place).text);
+    return WEFT_OK;
+}
+
+/* ---- queues and their ends ------------------------------------------------------------------ */
 
 /* Where things lie: [0] in device memory, [1] in the host's. */
 struct places {
@@ -80,8 +199,8 @@ static struct weft_gda_queue make_end(const struct weft_job *job, struct places 
         .wqe = (uint64_t *)(void *)(record + LINE),
         .cqe = take_next(at, at->cqes_in, WEFT_MLX5_CQE_BYTES),
         .record = (uint32_t *)(void *)record,
-        .doorbell = weft_nic_serves(job, process)
-                        ? weft_nic_doorbell(job, slot)
+        .doorbell = nic_serves(job, process)
+                        ? nic_doorbell(job, slot)
                         : (uint64_t *)(void *)(queues->host + (size_t)i * LINE),
         .sink = sink_of(job, slot),
         .counts = queues->peers[process].counts,
@@ -106,7 +225,7 @@ static bool make_nic_end(struct weft_job *job, const struct places *at, uint32_t
     struct weft_queues *queues = job->queues;
     const bool own = process == job->numbers.process, far = !job->device_ops->host_access;
 
-    if (weft_nic_serves(job, process))
+    if (nic_serves(job, process))
         return true;
     *end->doorbell = weft_mlx5_doorbell(end->posted, end->qpn);
     queues->wires[i].job = job;
@@ -205,7 +324,27 @@ weft_status weft_queues_make(struct weft_job *job)
     state->nic_keys = (struct weft_gda_keys *)(void *)(queues->there + at.keys);
     state->nic = (uint64_t *)(void *)queues->counts;
     state->nic_counts = job->device_ops->host_access ? weft_queues_words(job) : 0;
-    WEFT_TRY(weft_nic_open(job));
+    WEFT_TRY(nic_open(job));
     WEFT_TRY(make_queues(job, &at, ends, ends_count, count));
-    return weft_nic_wanted(job) ? weft_nic_connect(job, ends) : WEFT_OK;
+    return weft_nic_wanted(job) ? nic_connect(job, ends) : WEFT_OK;
+}
+
+void weft_queues_free(struct weft_job *job)
+{
+    struct weft_queues *queues = job->queues;
+
+    if (queues == NULL)
+        return;
+    for (uint32_t i = 0; i < queues->count; i++)
+        weft_softnic_close(&queues->list[i]);
+    free(queues->list);
+    free(queues->wires);
+    if (queues->there != NULL)
+        job->device_ops->free(job->device, queues->there, &queues->there_share);
+    weft_job_host_free(job, queues->host);
+    nic_close(job);
+    queues->list = NULL;
+    queues->wires = NULL;
+    queues->there = queues->host = NULL;
+    queues->count = 0;
 }

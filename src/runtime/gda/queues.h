@@ -40,7 +40,7 @@ struct weft_queues {
     unsigned char *counts; /* weft_malloc'ed: nic_counts words, then 64 bytes a slot */
     size_t counts_bytes;
     struct weft_softnic_queue
-        *list; /* by queue to a process, and process; without `works`: nic.c's */
+        *list; /* by queue to a process, and process; without `works`: of the device's NIC */
     struct weft_queue_wire *wires;
     uint32_t count;
     unsigned char *there; /* device memory: the ranks' ends of all, their keys, what is placed so */
@@ -48,7 +48,7 @@ struct weft_queues {
     unsigned char *host;   /* and the rest, the device's host_alloc */
     uint64_t failed_since; /* when a queue was seen to have failed; 0: none has */
 
-    /* nic.c; NULL and zero where there is none: */
+    /* The NIC on the device; NULL and zero where there is none: */
     unsigned char *nic_there; /* device memory: the NIC's ends of queues, and doorbells */
     struct weft_share nic_share;
     struct weft_nic_report *nic_report;
@@ -71,6 +71,10 @@ int weft_queues_each(const struct weft_job *job);
 /* Then, while no service runs (make.c): the queues of all ranks. */
 weft_status weft_queues_make(struct weft_job *job);
 void weft_queues_free(struct weft_job *job);
+/* Whether a NIC on the device serves queues to this process; blocks for so many queues, 0: as many
+ * as there can be. */
+bool weft_nic_wanted(const struct weft_job *job);
+int weft_nic_blocks(int queues);
 /* A rank's end of them. */
 void weft_queues_place(struct weft_job *job, weft_self *self);
 /* Before a run: nothing is counted; the keys of memory that there is now. */
@@ -78,38 +82,13 @@ weft_status weft_queues_reset(struct weft_job *job);
 /* Whether all that ranks posted is complete. */
 bool weft_queues_quiet(const struct weft_job *job);
 
-/* ---- keys.c ---- */
-
 /* A process exposes memory under a key; it begins at `base` there. Table lock held. */
 void weft_queues_region(struct weft_job *job, int process, uint64_t key, uint64_t base);
 /* By rkey. False: there is none. Takes the table lock. */
 bool weft_queues_find(struct weft_job *job, int process, uint32_t rkey,
                       struct weft_queue_region *region);
-/* This process's memory, as the NIC knows it from now on. */
-void weft_queues_own_keys(struct weft_job *job, struct weft_gda_keys *keys);
 
-/* ---- nic.c ---- */
-
-/* By weft_open. Errors: CONFIG: this device, or this job, cannot have a NIC on the device. */
-weft_status weft_nic_check(const struct weft_job *job);
-/* Blocks for so many queues; 0: as many as there can be. */
-int weft_nic_blocks(int queues);
-/* Whether there is one; whether it serves queues to this process. */
-bool weft_nic_wanted(const struct weft_job *job);
-bool weft_nic_serves(const struct weft_job *job, int process);
-/* Memory for it; where the queue rings whose first rank is in `slot`. Errors: MEMORY. */
-weft_status weft_nic_open(struct weft_job *job);
-void weft_nic_close(struct weft_job *job);
-uint64_t *weft_nic_doorbell(const struct weft_job *job, uint32_t slot);
-/* Tells it of the ranks' ends of all queues, and says so. queues->beside is what to launch. Errors:
- * MEMORY, DEVICE. */
-weft_status weft_nic_connect(struct weft_job *job, const struct weft_gda_queue *ends);
-/* Whether the queue whose first rank is in `slot`, to this process failed, with what, and which
- * request. */
-bool weft_nic_failed(const struct weft_job *job, uint32_t slot, uint32_t *syndrome,
-                     uint32_t *index);
-
-/* ---- serve.c, wire.c ---- */
+/* ---- wire.c ---- */
 
 extern const struct weft_softnic_wire weft_queues_wire;
 
