@@ -18,23 +18,24 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define TAIL "\n]}\n"
-enum { BUFFER = 1 << 16, MOST_LINE = 1024, TAIL_BYTES = sizeof(TAIL) - 1, MOST_HEAD = 160 };
+enum { BUFFER = 1 << 16, TAIL_BYTES = sizeof(TAIL) - 1, MOST_HEAD = 160 };
 
 struct weft_trace_file {
     int fd;
-    bool began;     /* here, when it was opened */
-    int error;      /* errno of the first write that failed */
-    off_t was, end; /* the file's size before begin; where the next byte goes */
-    size_t used;    /* of the buffer */
+    FILE *out;        /* the same */
+    bool began;       /* here, when it was opened */
+    int error;        /* errno of the first line that could not be written */
+    off_t was;        /* the file's size before begin */
+    sigset_t signals; /* from begin to end: those of the caller (base/quiet.h) */
     char path[128];
     char head[MOST_HEAD];
-    char buffer[BUFFER];
 };
 
 static weft_status failed(const struct weft_trace_file *file, const char *doing, int error)
@@ -60,53 +61,21 @@ static int set_lock(int fd, short type)
     return 0;
 }
 
-/* Writes all of it at `at`; 0 or an errno. */
-static int write_all(int fd, const char *bytes, size_t count, off_t at)
+/* Goes on with this text at `at`, and with it all is written; 0 or an errno. */
+static int write_at(struct weft_trace_file *file, off_t at, const char *text)
 {
-    sigset_t before;
+    const bool good = fseeko(file->out, at, SEEK_SET) == 0 && fputs(text, file->out) >= 0;
 
-    while (count > 0) {
-        weft_quiet_begin(&before);
-        const ssize_t n = pwrite(fd, bytes, count, at);
-        weft_quiet_end(&before);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? errno : EIO;
-        bytes += n;
-        at += n;
-        count -= (size_t)n;
-    }
-    return 0;
-}
-
-static void flush(struct weft_trace_file *file)
-{
-    if (file->error == 0)
-        file->error = write_all(file->fd, file->buffer, file->used, file->end);
-    file->end += (off_t)file->used;
-    file->used = 0;
-}
-
-static void append_bytes(struct weft_trace_file *file, const char *bytes, size_t count)
-{
-    if (file->used + count > sizeof(file->buffer))
-        flush(file);
-    memcpy(file->buffer + file->used, bytes, count);
-    file->used += count;
+    return good && fflush(file->out) == 0 ? 0 : errno;
 }
 
 /* An empty list of events. */
 static int begin_anew(struct weft_trace_file *file)
 {
-    const size_t head = strlen(file->head);
-    int error = ftruncate(file->fd, 0) == 0 ? 0 : errno;
-
-    if (error == 0)
-        error = write_all(file->fd, file->head, head, 0);
-    if (error == 0)
-        error = write_all(file->fd, TAIL, TAIL_BYTES, (off_t)head);
-    return error;
+    if (ftruncate(file->fd, 0) != 0)
+        return errno;
+    const int error = write_at(file, 0, file->head);
+    return error == 0 ? write_at(file, (off_t)strlen(file->head), TAIL) : error;
 }
 
 weft_status weft_trace_file_open(struct weft_trace_file **opened, const char *path, uint64_t id,
@@ -125,14 +94,18 @@ weft_status weft_trace_file_open(struct weft_trace_file **opened, const char *pa
              "\"},\"traceEvents\":[\n{\"name\":\"begin\",\"ph\":\"M\",\"pid\":0,\"tid\":0}",
              id);
     file->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-    if (file->fd < 0 || fstat(file->fd, &about) != 0) {
+    file->out = file->fd >= 0 ? fdopen(file->fd, "r+") : NULL;
+    if (file->out == NULL || fstat(file->fd, &about) != 0 ||
+        setvbuf(file->out, NULL, _IOFBF, BUFFER) != 0) {
         status = failed(file, "open", errno);
     } else if (!S_ISREG(about.st_mode)) {
         status = weft_err(WEFT_ERR_SYSTEM, "WEFT_TRACE=%s: it is not a regular file", path);
     } else if (first) {
         int error = set_lock(file->fd, F_WRLCK);
+        weft_quiet_begin(&file->signals);
         if (error == 0)
             error = begin_anew(file);
+        weft_quiet_end(&file->signals);
         set_lock(file->fd, F_UNLCK);
         if (error != 0)
             status = failed(file, "write", error);
@@ -148,7 +121,9 @@ weft_status weft_trace_file_open(struct weft_trace_file **opened, const char *pa
 
 void weft_trace_file_close(struct weft_trace_file *file)
 {
-    if (file != NULL && file->fd >= 0)
+    if (file != NULL && file->out != NULL)
+        fclose(file->out);
+    else if (file != NULL && file->fd >= 0)
         close(file->fd);
     free(file);
 }
@@ -174,6 +149,7 @@ weft_status weft_trace_file_begin(struct weft_trace_file *file)
 
     if (error != 0)
         return failed(file, "lock", error);
+    weft_quiet_begin(&file->signals);
     if (!is_ours(file)) { /* that of a job before, on a host where process 0 is not */
         if (file->began)
             weft_say(WEFT_SAY_WARN,
@@ -183,44 +159,40 @@ weft_status weft_trace_file_begin(struct weft_trace_file *file)
         if (error == 0 && !is_ours(file))
             error = EIO;
     }
-    if (error != 0) {
-        set_lock(file->fd, F_UNLCK);
-        return failed(file, "write", error);
-    }
-    file->error = 0;
-    file->used = 0;
-    file->end = file->was - TAIL_BYTES;
-    return WEFT_OK;
+    if (error == 0 && fseeko(file->out, file->was - TAIL_BYTES, SEEK_SET) != 0)
+        error = errno;
+    if (error == 0)
+        return WEFT_OK;
+    weft_quiet_end(&file->signals);
+    set_lock(file->fd, F_UNLCK);
+    return failed(file, "write", error);
 }
 
 void weft_trace_line(struct weft_trace_file *file, const char *format, ...)
 {
-    char line[MOST_LINE];
     va_list list;
 
     va_start(list, format);
-    const int n = vsnprintf(line, sizeof(line), format, list);
+    if ((fputs(",\n", file->out) < 0 || vfprintf(file->out, format, list) < 0) && file->error == 0)
+        file->error = errno;
     va_end(list);
-    if (n <= 0 || n >= (int)sizeof(line)) {
-        file->error = file->error != 0 ? file->error : EMSGSIZE;
-        return;
-    }
-    append_bytes(file, ",\n", 2);
-    append_bytes(file, line, (size_t)n);
 }
 
 weft_status weft_trace_file_end(struct weft_trace_file *file)
 {
     weft_status status = WEFT_OK;
 
-    append_bytes(file, TAIL, TAIL_BYTES);
-    flush(file);
+    if ((fputs(TAIL, file->out) < 0 || fflush(file->out) != 0) && file->error == 0)
+        file->error = errno;
     if (file->error != 0) { /* the bytes of the old tail are there, and need no room */
         status = failed(file, "write", file->error);
+        __fpurge(file->out);
+        clearerr(file->out);
         if (ftruncate(file->fd, file->was) != 0 ||
-            write_all(file->fd, TAIL, TAIL_BYTES, file->was - TAIL_BYTES) != 0)
+            write_at(file, file->was - TAIL_BYTES, TAIL) != 0)
             weft_say(WEFT_SAY_ERROR, "WEFT_TRACE=%s: it is not whole", file->path);
     }
+    weft_quiet_end(&file->signals);
     set_lock(file->fd, F_UNLCK);
     return status;
 }
