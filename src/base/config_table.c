@@ -121,19 +121,17 @@ static weft_status set_real(void *field, const struct weft_config_row *row, cons
 
 static weft_status set_choice(void *field, const struct weft_config_row *row, const char *text)
 {
-    const size_t length = strlen(text);
-    int index = 0;
-
-    for (const char *word = row->words; word != NULL; index++) {
-        const char *bar = strchr(word, '|');
-        const size_t n = bar != NULL ? (size_t)(bar - word) : strlen(word);
-        if (n == length && strncmp(word, text, n) == 0) {
-            memcpy(field, &index, sizeof(index));
+    for (int value = 0;; value++) {
+        const struct weft_config_word word =
+            weft_config_word((enum weft_config_index)(row - weft_config_rows), value);
+        if (strcmp(word.text, "?") == 0)
+            return weft_err(WEFT_ERR_CONFIG, "WEFT_%s=%s: not one of %s", row->name, text,
+                            row->words);
+        if (strcmp(word.text, text) == 0) {
+            memcpy(field, &value, sizeof(value));
             return WEFT_OK;
         }
-        word = bar != NULL ? bar + 1 : NULL;
     }
-    return weft_err(WEFT_ERR_CONFIG, "WEFT_%s=%s: not one of %s", row->name, text, row->words);
 }
 
 static weft_status set_text(void *field, const struct weft_config_row *row, const char *text)
@@ -170,10 +168,10 @@ struct weft_config_word weft_config_word(enum weft_config_index row, int64_t val
     struct weft_config_word word;
     const char *from = weft_config_rows[row].words;
 
-    if (from == NULL)
+    if (from == NULL) {
         snprintf(word.text, sizeof(word.text), "%lld", (long long)value);
-    if (from == NULL)
         return word;
+    }
     for (; value > 0 && from != NULL; value--) {
         const char *bar = strchr(from, '|');
         from = bar != NULL ? bar + 1 : NULL;

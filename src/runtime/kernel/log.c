@@ -6,26 +6,11 @@
 #include "runtime/job/job.h"
 
 #include "abi/notice.h"
-#include "base/plain.h"
+#include "base/say.h"
 #include "runtime/watch/watch.h"
 
 #include <stdio.h>
 #include <string.h>
-
-struct writer {
-    char *out;
-    size_t left; /* the terminator included */
-};
-
-static void put_text(struct writer *w, const char *text, size_t bytes)
-{
-    if (bytes > w->left - 1)
-        bytes = w->left - 1;
-    memcpy(w->out, text, bytes);
-    w->out += bytes;
-    w->left -= bytes;
-    *w->out = 0;
-}
 
 /*
  * The length of the conversion at text[0] == '%': up to and including its letter; 0 if it is broken
@@ -47,12 +32,11 @@ static size_t conversion(const char *text, size_t bytes)
  * Prints one argument with the flags of its conversion and the length that its kind has. string: of
  * a WEFT_LOG_STRING.
  */
-static void put_value(struct writer *w, const char *text, size_t bytes, const weft_log_arg *arg,
+static void put_value(struct weft_text *w, const char *text, size_t bytes, const weft_log_arg *arg,
                       const char *string)
 {
-    char spec[24], value[WEFT_LOG_TEXT + 1];
+    char spec[24];
     size_t n = 0;
-    int printed;
     const char letter = text[bytes - 1];
     double real;
 
@@ -65,26 +49,22 @@ static void put_value(struct writer *w, const char *text, size_t bytes, const we
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     if (arg->kind == WEFT_LOG_REAL) {
         snprintf(spec + n, sizeof(spec) - n, "%c", strchr("eEfFgGaA", letter) ? letter : 'g');
-        const locale_t before = weft_plain_begin();
-        printed = snprintf(value, sizeof(value), spec, real);
-        weft_plain_end(before);
+        weft_text_add(w, spec, real);
     } else if (arg->kind == WEFT_LOG_STRING) {
         snprintf(spec + n, sizeof(spec) - n, "s");
-        printed = snprintf(value, sizeof(value), spec, string);
+        weft_text_add(w, spec, string);
     } else if (letter == 'c' && arg->bits != 0 && arg->bits < 128) {
-        printed = snprintf(value, sizeof(value), "%c", (int)arg->bits);
+        weft_text_add(w, "%c", (int)arg->bits);
     } else if (arg->kind == WEFT_LOG_PTR && letter == 's' && arg->bits == 0) {
-        printed = snprintf(value, sizeof(value), "(null)");
+        weft_text_add(w, "(null)");
     } else if (arg->kind == WEFT_LOG_PTR && (letter == 'p' || letter == 's')) {
-        printed = snprintf(value, sizeof(value), "0x%llx", (unsigned long long)arg->bits);
+        weft_text_add(w, "0x%llx", (unsigned long long)arg->bits);
     } else {
         const char plain = arg->kind == WEFT_LOG_INT ? 'd' : 'u';
         snprintf(spec + n, sizeof(spec) - n, "ll%c", strchr("diuxXo", letter) ? letter : plain);
-        printed = snprintf(value, sizeof(value), spec, (unsigned long long)arg->bits);
+        weft_text_add(w, spec, (unsigned long long)arg->bits);
     }
 #pragma GCC diagnostic pop
-    if (printed > 0)
-        put_text(w, value, strlen(value));
 }
 
 /* What comes with a format: values, and behind them the bytes of those that are text. */
@@ -123,14 +103,14 @@ static weft_log_arg next_argument(struct arguments *from, char string[WEFT_LOG_T
 void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint32_t text_bytes,
                      uint32_t payload_bytes, uint32_t args)
 {
-    struct writer w = {out, bytes};
+    struct weft_text w = {out, bytes, 0};
     const char *text = (const char *)payload;
     char string[WEFT_LOG_TEXT + 1];
 
     *out = 0;
     if (text_bytes > payload_bytes || args > WEFT_LOG_ARGS ||
         payload_bytes - text_bytes < args * sizeof(weft_log_arg)) {
-        put_text(&w, "(malformed message)", 19);
+        weft_text_add(&w, "(malformed message)");
         return;
     }
     struct arguments from = {.value = payload + text_bytes, .left = args};
@@ -140,18 +120,19 @@ void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint
         size_t plain = i;
         while (plain < text_bytes && text[plain] != '%')
             plain++;
-        put_text(&w, text + i, plain - i);
+        weft_text_add(&w, "%.*s", (int)(plain - i), text + i);
         i = plain;
         if (i == text_bytes)
             break;
         if (i + 1 < text_bytes && text[i + 1] == '%') {
-            put_text(&w, "%", 1);
+            weft_text_add(&w, "%%");
             i += 2;
             continue;
         }
         const size_t length = conversion(text + i, text_bytes - i);
         if (length == 0 || from.left == 0) {
-            put_text(&w, text + i, text_bytes - i); /* as it stands: nothing to fill in */
+            /* As it stands: nothing to fill in. */
+            weft_text_add(&w, "%.*s", (int)(text_bytes - i), text + i);
             break;
         }
         const weft_log_arg arg = next_argument(&from, string);
