@@ -144,27 +144,31 @@ static void take_rows(const struct weft_job *job, struct weft_net_put *put, uint
     put->source_pitch = source_pitch;
 }
 
-/* The rows of a part that is there. True: all are accepted. */
-static bool issue_part(struct weft_job *job, struct weft_part *part)
+/* The rows of a part that is there, or of a put that the network reads itself. OK: all are
+ * accepted; else as weft_request_hand_over. */
+static weft_status issue_part(struct weft_job *job, struct weft_part *part)
 {
     struct weft_request *request = part->request;
+    const bool whole = part->memory == NULL;
+    const uint64_t pitch = whole ? request->source_pitch : part->width;
+    const unsigned char *const source = whole ? request->source : part->memory;
 
     while (part->issued < part->rows) {
         const uint64_t row = part->row + part->issued;
         struct weft_net_put put = request->put;
         put.cookie = part;
         put.offset += row * request->pitch + part->from;
-        put.source = part->memory + part->issued * part->width;
+        put.source = source + part->issued * pitch;
         put.bytes = part->width;
         put.pitch = request->pitch;
-        take_rows(job, &put, part->rows - part->issued, part->width);
+        take_rows(job, &put, part->rows - part->issued, pitch);
         if (row + put.rows != request->rows || part->from + part->width != request->width)
             put.notice = 0;
-        if (weft_request_hand_over(job, &put, &part->unsent, &part->undelivered) != WEFT_OK)
-            return false;
+        WEFT_TRY(weft_request_hand_over(job, &put, whole ? &request->unsent : &part->unsent,
+                                        whole ? &request->undelivered : &part->undelivered));
         part->issued += put.rows;
     }
-    return true;
+    return WEFT_OK;
 }
 
 /* A staged put. True: all of it is accepted. */
@@ -183,7 +187,7 @@ static bool issue_staged(struct weft_job *job, struct weft_request *request)
             return false;
         if (!was_there)
             weft_request_source_done(job, request);
-        if (!issue_part(job, part))
+        if (issue_part(job, part) != WEFT_OK)
             return false;
         request->first = part->next;
         if (request->first == NULL)
@@ -196,30 +200,19 @@ static bool issue_staged(struct weft_job *job, struct weft_request *request)
 }
 
 /* A put that the network reads itself, or a notice. True: all of it is accepted. */
-static bool issue_rows(struct weft_job *job, struct weft_request *request)
+static bool issue_whole(struct weft_job *job, struct weft_request *request)
 {
-    while (request->row < request->rows) {
-        struct weft_net_put put = request->put;
-        put.cookie = &request->whole;
-        put.offset += request->row * request->pitch;
-        put.source = request->source + request->row * request->source_pitch;
-        put.bytes = request->width;
-        put.pitch = request->pitch;
-        take_rows(job, &put, request->rows - request->row, request->source_pitch);
-        if (request->row + put.rows != request->rows)
-            put.notice = 0;
-        const weft_status status =
-            weft_request_hand_over(job, &put, &request->unsent, &request->undelivered);
-        if (status == WEFT_NET_STAGE) { /* the rest of the rows, too */
-            request->put.device = false;
-            request->staged = true;
-        }
-        if (status != WEFT_OK)
-            return false;
-        request->row += put.rows;
+    request->whole.rows = request->rows;
+    request->whole.width = request->width;
+    const weft_status status = issue_part(job, &request->whole);
+    request->row = request->whole.issued;
+    if (status == WEFT_NET_STAGE) { /* the rest of the rows, too */
+        request->put.device = false;
+        request->staged = true;
     }
-    weft_request_source_done(job, request);
-    return true;
+    if (status == WEFT_OK)
+        weft_request_source_done(job, request);
+    return status == WEFT_OK;
 }
 
 /* Hands on what is there, in order. True: anything was finished. */
@@ -233,7 +226,7 @@ static bool issue(struct weft_job *job, struct weft_rank_proxy *proxy)
     while ((request = proxy->first) != NULL &&
            (request->asking != NULL ? weft_ask_issue(job, request)
             : request->staged       ? issue_staged(job, request)
-                                    : issue_rows(job, request))) {
+                                    : issue_whole(job, request))) {
         proxy->first = request->next;
         if (proxy->first == NULL)
             proxy->last = NULL;
