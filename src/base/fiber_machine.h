@@ -27,6 +27,16 @@ static inline void weft_context_switch(struct weft_context *from, struct weft_co
     weft_fiber_jump(&from->stack, to->stack);
 }
 
+/* A function in assembler. */
+#define FUNCTION(name, code)                                                                       \
+    __asm__(".text\n"                                                                              \
+            ".p2align 4\n"                                                                         \
+            ".hidden " name "\n"                                                                   \
+            ".globl " name "\n"                                                                    \
+            ".type " name ", %function\n" name ":\n"                                               \
+            "    .cfi_startproc\n" code "    .cfi_endproc\n"                                       \
+            ".size " name ", . - " name "\n")
+
 #if defined(__x86_64__)
 
 /* What weft_fiber_jump pushes, from the stack pointer up. */
@@ -37,49 +47,34 @@ struct weft_frame_saved {
     void *resume; /* return address */
 };
 
-__asm__(".text\n"
-        ".p2align 4\n"
-        ".hidden weft_fiber_jump\n"
-        ".globl weft_fiber_jump\n"
-        ".type weft_fiber_jump, @function\n"
-        "weft_fiber_jump:\n"
-        "    .cfi_startproc\n"
-        "    pushq %rbp\n"
-        "    pushq %rbx\n"
-        "    pushq %r12\n"
-        "    pushq %r13\n"
-        "    pushq %r14\n"
-        "    pushq %r15\n"
-        "    subq $8, %rsp\n"
-        "    stmxcsr (%rsp)\n"
-        "    fnstcw 4(%rsp)\n"
-        "    movq %rsp, (%rdi)\n"
-        "    movq %rsi, %rsp\n"
-        "    fldcw 4(%rsp)\n"
-        "    ldmxcsr (%rsp)\n"
-        "    addq $8, %rsp\n"
-        "    popq %r15\n"
-        "    popq %r14\n"
-        "    popq %r13\n"
-        "    popq %r12\n"
-        "    popq %rbx\n"
-        "    popq %rbp\n"
-        "    ret\n"
-        "    .cfi_endproc\n"
-        ".size weft_fiber_jump, . - weft_fiber_jump\n"
-        /* The first resume address of a fiber: run is in r13, its argument in r12. */
-        ".p2align 4\n"
-        ".hidden weft_fiber_entry\n"
-        ".globl weft_fiber_entry\n"
-        ".type weft_fiber_entry, @function\n"
-        "weft_fiber_entry:\n"
-        "    .cfi_startproc\n"
-        "    .cfi_undefined %rip\n" /* the outermost frame: back traces end here */
-        "    movq %r12, %rdi\n"
-        "    call *%r13\n"
-        "    ud2\n"
-        "    .cfi_endproc\n"
-        ".size weft_fiber_entry, . - weft_fiber_entry\n");
+FUNCTION("weft_fiber_jump", "    pushq %rbp\n"
+                            "    pushq %rbx\n"
+                            "    pushq %r12\n"
+                            "    pushq %r13\n"
+                            "    pushq %r14\n"
+                            "    pushq %r15\n"
+                            "    subq $8, %rsp\n"
+                            "    stmxcsr (%rsp)\n"
+                            "    fnstcw 4(%rsp)\n"
+                            "    movq %rsp, (%rdi)\n"
+                            "    movq %rsi, %rsp\n"
+                            "    fldcw 4(%rsp)\n"
+                            "    ldmxcsr (%rsp)\n"
+                            "    addq $8, %rsp\n"
+                            "    popq %r15\n"
+                            "    popq %r14\n"
+                            "    popq %r13\n"
+                            "    popq %r12\n"
+                            "    popq %rbx\n"
+                            "    popq %rbp\n"
+                            "    ret\n");
+
+/* The first resume address of a fiber: run is in r13, its argument in r12. */
+FUNCTION("weft_fiber_entry",
+         "    .cfi_undefined %rip\n" /* the outermost frame: back traces end here */
+         "    movq %r12, %rdi\n"
+         "    call *%r13\n"
+         "    ud2\n");
 
 static inline void weft_context_make(struct weft_context *context, void *stack, size_t bytes,
                                      void (*run)(void *), void *argument)
@@ -106,58 +101,43 @@ struct weft_frame_saved {
     uint64_t fpcr, unused;
 };
 
-__asm__(".text\n"
-        ".p2align 4\n"
-        ".hidden weft_fiber_jump\n"
-        ".globl weft_fiber_jump\n"
-        ".type weft_fiber_jump, %function\n"
-        "weft_fiber_jump:\n"
-        "    .cfi_startproc\n"
-        "    sub sp, sp, #176\n"
-        "    stp x19, x20, [sp, #0]\n"
-        "    stp x21, x22, [sp, #16]\n"
-        "    stp x23, x24, [sp, #32]\n"
-        "    stp x25, x26, [sp, #48]\n"
-        "    stp x27, x28, [sp, #64]\n"
-        "    stp x29, x30, [sp, #80]\n"
-        "    stp d8, d9, [sp, #96]\n"
-        "    stp d10, d11, [sp, #112]\n"
-        "    stp d12, d13, [sp, #128]\n"
-        "    stp d14, d15, [sp, #144]\n"
-        "    mrs x9, fpcr\n"
-        "    str x9, [sp, #160]\n"
-        "    mov x9, sp\n"
-        "    str x9, [x0]\n"
-        "    mov sp, x1\n"
-        "    ldp x19, x20, [sp, #0]\n"
-        "    ldp x21, x22, [sp, #16]\n"
-        "    ldp x23, x24, [sp, #32]\n"
-        "    ldp x25, x26, [sp, #48]\n"
-        "    ldp x27, x28, [sp, #64]\n"
-        "    ldp x29, x30, [sp, #80]\n"
-        "    ldp d8, d9, [sp, #96]\n"
-        "    ldp d10, d11, [sp, #112]\n"
-        "    ldp d12, d13, [sp, #128]\n"
-        "    ldp d14, d15, [sp, #144]\n"
-        "    ldr x9, [sp, #160]\n"
-        "    msr fpcr, x9\n"
-        "    add sp, sp, #176\n"
-        "    ret\n"
-        "    .cfi_endproc\n"
-        ".size weft_fiber_jump, . - weft_fiber_jump\n"
-        /* The first resume address of a fiber: run is in x20, its argument in x19. */
-        ".p2align 4\n"
-        ".hidden weft_fiber_entry\n"
-        ".globl weft_fiber_entry\n"
-        ".type weft_fiber_entry, %function\n"
-        "weft_fiber_entry:\n"
-        "    .cfi_startproc\n"
-        "    .cfi_undefined x30\n" /* the outermost frame: back traces end here */
-        "    mov x0, x19\n"
-        "    blr x20\n"
-        "    brk #0\n"
-        "    .cfi_endproc\n"
-        ".size weft_fiber_entry, . - weft_fiber_entry\n");
+FUNCTION("weft_fiber_jump", "    sub sp, sp, #176\n"
+                            "    stp x19, x20, [sp, #0]\n"
+                            "    stp x21, x22, [sp, #16]\n"
+                            "    stp x23, x24, [sp, #32]\n"
+                            "    stp x25, x26, [sp, #48]\n"
+                            "    stp x27, x28, [sp, #64]\n"
+                            "    stp x29, x30, [sp, #80]\n"
+                            "    stp d8, d9, [sp, #96]\n"
+                            "    stp d10, d11, [sp, #112]\n"
+                            "    stp d12, d13, [sp, #128]\n"
+                            "    stp d14, d15, [sp, #144]\n"
+                            "    mrs x9, fpcr\n"
+                            "    str x9, [sp, #160]\n"
+                            "    mov x9, sp\n"
+                            "    str x9, [x0]\n"
+                            "    mov sp, x1\n"
+                            "    ldp x19, x20, [sp, #0]\n"
+                            "    ldp x21, x22, [sp, #16]\n"
+                            "    ldp x23, x24, [sp, #32]\n"
+                            "    ldp x25, x26, [sp, #48]\n"
+                            "    ldp x27, x28, [sp, #64]\n"
+                            "    ldp x29, x30, [sp, #80]\n"
+                            "    ldp d8, d9, [sp, #96]\n"
+                            "    ldp d10, d11, [sp, #112]\n"
+                            "    ldp d12, d13, [sp, #128]\n"
+                            "    ldp d14, d15, [sp, #144]\n"
+                            "    ldr x9, [sp, #160]\n"
+                            "    msr fpcr, x9\n"
+                            "    add sp, sp, #176\n"
+                            "    ret\n");
+
+/* The first resume address of a fiber: run is in x20, its argument in x19. */
+FUNCTION("weft_fiber_entry",
+         "    .cfi_undefined x30\n" /* the outermost frame: back traces end here */
+         "    mov x0, x19\n"
+         "    blr x20\n"
+         "    brk #0\n");
 
 static inline void weft_context_make(struct weft_context *context, void *stack, size_t bytes,
                                      void (*run)(void *), void *argument)
@@ -176,4 +156,5 @@ static inline void weft_context_make(struct weft_context *context, void *stack, 
 #else
 #error "switching fibers is written for x86-64 and aarch64"
 #endif
+#undef FUNCTION
 #endif
