@@ -6,17 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* The largest tables that config.def allows: every index fits into a handle. */
-enum {
-#define WEFT_CONFIG_INT(name, field, def, min, max, unit, doc) MOST_##name = (max),
-#define WEFT_CONFIG_SIZE(name, field, def, min, max, doc)
-#define WEFT_CONFIG_REAL(name, field, def, min, max, unit, doc)
-#define WEFT_CONFIG_CHOICE(name, field, def, words, doc)
-#define WEFT_CONFIG_TEXT(name, field, def, doc)
-#include "base/config.def"
-};
-static_assert(2 * MOST_WINDOWS < 1 << WEFT_HANDLE_BITS, "a window's index has more bits");
-static_assert(2 * MOST_COMMS < 1 << WEFT_HANDLE_BITS, "a communicator's index has more bits");
+/* Every index fits into a handle: tests/unit/runtime/space/test_handles.c. */
 static_assert((WEFT_COMM_HOST & WEFT_HANDLE_COMM) != 0, "a communicator is told from a rank");
 
 weft_status weft_tables_open(struct weft_state *state, uint32_t windows, uint32_t comms)
