@@ -4,7 +4,6 @@
 #include "base/say.h"
 #include "runtime/job/exchange.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -345,17 +344,7 @@ static bool queues_round(struct weft_job *job)
     return did;
 }
 
-static void queues_wait_for(const struct weft_job *job, const struct weft_wait_seen *wait,
-                            char *text, size_t bytes)
-{
-    (void)job;
-    snprintf(text, bytes, "for %sits queue to process %llu: %llu slots are under way",
-             wait->need != 0 ? "room in " : "", wait->a, wait->have);
-}
-
 const struct weft_service weft_queues_service = {
     .close = weft_queues_close,
     .round = {[WEFT_NET_SEND] = queues_round},
-    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_QUEUE),
-    .waits_for = queues_wait_for,
 };

@@ -226,19 +226,9 @@ void *weft_exchange_all(struct weft_job *job, enum weft_exchange_op op, const vo
     return NULL;
 }
 
-static void exchange_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,
-                               char *text, size_t bytes)
-{
-    (void)job;
-    snprintf(text, bytes, "in %s for process %llu", weft_exchange_name((uint32_t)wait->need),
-             wait->a);
-}
-
 const struct weft_service weft_exchange_service = {
     .open = exchange_open,
     .close = exchange_close,
     .owns[WEFT_OWNS_FRAMES] = WEFT_KIND(WEFT_FRAME_EXCHANGE),
-    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_PROCESS),
     .frame = exchange_frame,
-    .waits_for = exchange_waits_for,
 };

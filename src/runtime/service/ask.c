@@ -6,7 +6,6 @@
 #include "rank/counter.h"
 #include "runtime/space/tables.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -291,19 +290,9 @@ static void asks_close(struct weft_job *job)
     free(job->proxy.asks.posts);
 }
 
-static void ask_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
-                          size_t bytes)
-{
-    (void)job;
-    snprintf(text, bytes, "for what it asked of process %llu: %llu of %llu answers came", wait->a,
-             wait->have, wait->need);
-}
-
 const struct weft_service weft_ask_service = {
     .open = weft_asks_open,
     .close = asks_close,
     .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_ASK),
-    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_ANSWER),
     .command = ask_command,
-    .waits_for = ask_waits_for,
 };

@@ -13,7 +13,6 @@
 #include "ring/command.h"
 #include "runtime/space/tables.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { AHEAD = 8 /* commands under way of a rank, where the host fetches what they send */ };
@@ -228,29 +227,11 @@ static bool manager_round(struct weft_job *job)
     return did;
 }
 
-static void manager_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,
-                              char *text, size_t bytes)
-{
-    (void)job;
-    if (wait->kind == WEFT_WAIT_SPACE)
-        snprintf(text, bytes, "for %llu of %llu lines of its %s", wait->need, wait->have,
-                 wait->a == 0 ? "command ring" : "ring of logs: what it logged is not printed yet");
-    else if (wait->kind == WEFT_WAIT_LOCAL)
-        snprintf(text, bytes, "in weft_flush_local: %llu of %llu puts have left", wait->have,
-                 wait->need);
-    else
-        snprintf(text, bytes, "for its puts to process %llu: %llu sent, %llu delivered before",
-                 wait->a, wait->need, wait->have);
-}
-
 const struct weft_service weft_proxy_service = {
     .meet = weft_requests_open,
     .close = weft_requests_close,
     .round = {[WEFT_NET_SEND] = manager_round},
     .owns[WEFT_OWNS_COMMANDS] = WEFT_KIND(WEFT_COMMAND_PUT) | WEFT_KIND(WEFT_COMMAND_COUNT) |
                                 WEFT_KIND(WEFT_COMMAND_BARRIER) | WEFT_KIND(WEFT_COMMAND_FLUSH),
-    .owns[WEFT_OWNS_WAITS] =
-        WEFT_KIND(WEFT_WAIT_SPACE) | WEFT_KIND(WEFT_WAIT_LOCAL) | WEFT_KIND(WEFT_WAIT_REMOTE),
     .command = put_command,
-    .waits_for = manager_waits_for,
 };

@@ -11,7 +11,6 @@
 #include "runtime/space/image.h"
 #include "runtime/space/tables.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Whose memory is registered while its frame is under way: no communicator's handle. */
@@ -162,13 +161,6 @@ static void exposure_frame(struct weft_job *job, const struct weft_frame *frame)
     weft_bell_ring(&job->space.state.exposed->bell);
 }
 
-static void exposure_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,
-                               char *text, size_t bytes)
-{
-    (void)job;
-    snprintf(text, bytes, "for what process %llu exposes under number %llu", wait->a, wait->need);
-}
-
 static void exposure_close(struct weft_job *job)
 {
     free(job->space.announced);
@@ -178,7 +170,5 @@ const struct weft_service weft_exposure_service = {
     .close = exposure_close,
     .owns[WEFT_OWNS_FRAMES] = WEFT_KIND(WEFT_FRAME_EXPOSE) | WEFT_KIND(WEFT_FRAME_UNEXPOSE),
     .frame_bytes = sizeof(struct exposure_frame),
-    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_EXPOSED),
     .frame = exposure_frame,
-    .waits_for = exposure_waits_for,
 };

@@ -5,6 +5,7 @@
 #include "runtime/job/job.h"
 
 #include "base/say.h"
+#include "runtime/job/exchange.h"
 #include "runtime/space/tables.h"
 #include "runtime/watch/watch.h"
 
@@ -124,36 +125,77 @@ static void barrier(const struct weft_job *job, const struct weft_waiting *w, ui
 static void rank_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,
                            char *text, size_t bytes)
 {
+    const unsigned long long a = wait->a, have = wait->have, need = wait->need;
+
     switch (wait->kind) {
     case WEFT_WAIT_TAG:
-        notifications(job, wait->slot, (uint32_t)wait->a, wait->have, wait->need, text, bytes);
+        notifications(job, wait->slot, (uint32_t)a, have, need, text, bytes);
         break;
     case WEFT_WAIT_UNTIL:
-        snprintf(text, bytes, "in weft_wait_until at 0x%llx: %llu is there, compared with %llu",
-                 wait->a, wait->have, wait->need);
+        snprintf(text, bytes, "in weft_wait_until at 0x%llx: %llu is there, compared with %llu", a,
+                 have, need);
         break;
     case WEFT_WAIT_WHERE:
-        snprintf(text, bytes, "in weft_wait_where at 0x%llx: has %llu of %llu words", wait->a,
-                 wait->have, wait->need);
+        snprintf(text, bytes, "in weft_wait_where at 0x%llx: has %llu of %llu words", a, have,
+                 need);
         break;
     case WEFT_WAIT_EAGER:
         snprintf(
             text, bytes,
-            "for the other end of an eager channel, in process %llu: line %llu wanted, at %llu",
-            wait->a, wait->need, wait->have);
+            "for the other end of an eager channel, in process %llu: line %llu wanted, at %llu", a,
+            need, have);
         break;
     default:
         barrier(job, job->ranks.selves[wait->slot]->waiting, wait->kind,
-                (int32_t)(uint32_t)(wait->need - wait->have), text, bytes);
+                (int32_t)(uint32_t)(need - have), text, bytes);
+    }
+}
+
+/* The same of waits for this process's host and for other processes. */
+static void host_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,
+                           char *text, size_t bytes)
+{
+    const unsigned long long a = wait->a, have = wait->have, need = wait->need;
+
+    switch (wait->kind) {
+    case WEFT_WAIT_SPACE:
+        snprintf(text, bytes, "for %llu of %llu lines of its %s", need, have,
+                 a == 0 ? "command ring" : "ring of logs: what it logged is not printed yet");
+        break;
+    case WEFT_WAIT_LOCAL:
+        snprintf(text, bytes, "in weft_flush_local: %llu of %llu puts have left", have, need);
+        break;
+    case WEFT_WAIT_REMOTE:
+        snprintf(text, bytes, "for its puts to process %llu: %llu sent, %llu delivered before", a,
+                 need, have);
+        break;
+    case WEFT_WAIT_ANSWER:
+        snprintf(text, bytes, "for what it asked of process %llu: %llu of %llu answers came", a,
+                 have, need);
+        break;
+    case WEFT_WAIT_QUEUE:
+        snprintf(text, bytes, "for %sits queue to process %llu: %llu slots are under way",
+                 need != 0 ? "room in " : "", a, have);
+        break;
+    case WEFT_WAIT_EXPOSED:
+        snprintf(text, bytes, "for what process %llu exposes under number %llu", a, need);
+        break;
+    case WEFT_WAIT_PROCESS:
+        snprintf(text, bytes, "in %s for process %llu", weft_exchange_name((uint32_t)need), a);
+        break;
+    default:
+        rank_waits_for(job, wait, text, bytes);
     }
 }
 
 const struct weft_service weft_waiting_service = {
-    .owns[WEFT_OWNS_WAITS] = WEFT_KIND(WEFT_WAIT_TAG) | WEFT_KIND(WEFT_WAIT_UNTIL) |
-                             WEFT_KIND(WEFT_WAIT_WHERE) | WEFT_KIND(WEFT_WAIT_BARRIER) |
-                             WEFT_KIND(WEFT_WAIT_ENTER) | WEFT_KIND(WEFT_WAIT_LEAVE) |
-                             WEFT_KIND(WEFT_WAIT_EAGER),
-    .waits_for = rank_waits_for,
+    .owns[WEFT_OWNS_WAITS] =
+        WEFT_KIND(WEFT_WAIT_TAG) | WEFT_KIND(WEFT_WAIT_UNTIL) | WEFT_KIND(WEFT_WAIT_WHERE) |
+        WEFT_KIND(WEFT_WAIT_BARRIER) | WEFT_KIND(WEFT_WAIT_ENTER) | WEFT_KIND(WEFT_WAIT_LEAVE) |
+        WEFT_KIND(WEFT_WAIT_EAGER) | WEFT_KIND(WEFT_WAIT_SPACE) | WEFT_KIND(WEFT_WAIT_LOCAL) |
+        WEFT_KIND(WEFT_WAIT_REMOTE) | WEFT_KIND(WEFT_WAIT_ANSWER) | WEFT_KIND(WEFT_WAIT_QUEUE) |
+        WEFT_KIND(WEFT_WAIT_EXPOSED) | WEFT_KIND(WEFT_WAIT_PROCESS),
+    .waits_for = host_waits_for,
 };
 
 void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, size_t bytes)
