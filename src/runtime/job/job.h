@@ -226,7 +226,8 @@ weft_status weft_job_idle(struct weft_job *job, const char *call);
 
 /* ---- state.c ---- */
 
-/* Zeroed memory, which is freed with the job. NULL: there is none, said. By who opens it. */
+/* Zeroed memory, which is freed with the job. NULL: there is none, said. By who opens it; later
+ * within rounds of the progress task. */
 void *weft_job_keep(struct weft_job *job, size_t count, size_t bytes);
 void weft_job_free_kept(struct weft_job *job);
 

@@ -105,7 +105,10 @@ weft_status weft_state_open(struct weft_job *job)
 
     state->process = job->numbers.process;
     state->processes = job->numbers.processes;
-    WEFT_TRY(weft_tables_open(state, (uint32_t)job->config.windows, (uint32_t)job->config.comms));
+    state->windows_count = 2 * (uint32_t)job->config.windows + 1; /* space/tables.h */
+    state->comms_count = 2 * (uint32_t)job->config.comms + 1;
+    state->windows = weft_job_keep(job, state->windows_count, sizeof(*state->windows));
+    state->comms = weft_job_keep(job, state->comms_count, sizeof(*state->comms));
     const size_t counters = weft_space_counters(&job->space);
     plan_channels(job, counters);
     WEFT_TRY(weft_share_create(weft_exposed_bytes(state, counters, job->device_ops->host_access),
@@ -129,8 +132,9 @@ weft_status weft_state_open(struct weft_job *job)
     }
     job->ranks.selves = weft_job_keep(job, WEFT_SLOTS, sizeof(weft_self *));
     job->proxy.of_ranks = weft_job_keep(job, WEFT_SLOTS, sizeof(*job->proxy.of_ranks));
-    if (state->signals == NULL || state->process_table == NULL || state->intervals == NULL ||
-        job->ranks.selves == NULL || job->proxy.of_ranks == NULL)
+    if (state->windows == NULL || state->comms == NULL || state->signals == NULL ||
+        state->process_table == NULL || state->intervals == NULL || job->ranks.selves == NULL ||
+        job->proxy.of_ranks == NULL)
         return WEFT_ERR_MEMORY;
 
     const uint32_t start = (uint32_t)job->config.counter_start;

@@ -60,7 +60,7 @@ static struct weft_part *fetch_part(struct weft_job *job, struct weft_request *r
         part.rows == 1 ? ops->copy(job->device, WEFT_STREAM_SEND, part.memory, source, part.width)
                        : ops->gather(job->device, WEFT_STREAM_SEND, part.memory, source,
                                      request->source_pitch, part.width, part.rows);
-    struct weft_part *kept = weft_pool_take(&job->proxy.parts, sizeof(*kept));
+    struct weft_part *kept = weft_pool_take(job, &job->proxy.parts, sizeof(*kept));
 
     if (status != WEFT_OK) {
         fetch_failed(job, &part);

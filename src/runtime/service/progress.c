@@ -283,30 +283,27 @@ weft_status weft_services_start(struct weft_job *job)
     __atomic_store_n(&job->proxy.stop_services, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&job->proxy.services_busy, 2, __ATOMIC_RELEASE);
     weft_status status = weft_task_start(&job->proxy.progress, "weft progress", progress_main, job);
-    if (status != WEFT_OK) {
-        __atomic_store_n(&job->proxy.services_busy, 0, __ATOMIC_RELEASE);
-        return status;
-    }
-    status = weft_task_start(&job->proxy.receive, "weft receive", receive_main, job);
     job->proxy.services_run = status == WEFT_OK;
-    if (status != WEFT_OK) {
-        __atomic_sub_fetch(&job->proxy.services_busy, 1, __ATOMIC_ACQ_REL);
-        __atomic_store_n(&job->proxy.stop_services, 1, __ATOMIC_RELEASE);
-        weft_bell_ring(job->proxy.command_bell);
-        weft_task_join(&job->proxy.progress);
-    }
+    if (status == WEFT_OK)
+        status = weft_task_start(&job->proxy.receive, "weft receive", receive_main, job);
+    job->proxy.services_run += status == WEFT_OK;
+    if (status == WEFT_OK)
+        return WEFT_OK;
+    __atomic_sub_fetch(&job->proxy.services_busy, 2 - job->proxy.services_run, __ATOMIC_ACQ_REL);
+    weft_services_stop(job);
     return status;
 }
 
 void weft_services_stop(struct weft_job *job)
 {
-    if (!job->proxy.services_run)
+    if (job->proxy.services_run == 0)
         return;
     __atomic_store_n(&job->proxy.stop_services, 1, __ATOMIC_RELEASE);
     weft_bell_ring(job->proxy.command_bell);
     weft_bell_ring(job->proxy.receive_bell);
     weft_bell_ring(&job->proxy.parked_bell);
     weft_task_join(&job->proxy.progress);
-    weft_task_join(&job->proxy.receive);
-    job->proxy.services_run = false;
+    if (job->proxy.services_run == 2)
+        weft_task_join(&job->proxy.receive);
+    job->proxy.services_run = 0;
 }

@@ -16,12 +16,9 @@ struct weft_job;
 struct weft_stage;
 struct weft_softnic_work;
 
-/* Records of one size, which stay until the job ends; in front of each what the pool knows of it.
- */
-struct weft_pool {
-    struct weft_pooled {
-        struct weft_pooled *next_free, *next_made;
-    } * idle, *made;
+/* In front of a record of a pool: those of one size that are idle, which go with the job. */
+struct weft_pooled {
+    struct weft_pooled *next;
 };
 
 /* What the network was given for a command: the cookie of its puts. */
@@ -103,13 +100,13 @@ struct weft_proxy {
 
     struct weft_rank_proxy *of_ranks; /* by slot */
     struct weft_asks asks;
-    struct weft_pool requests[2], parts; /* without and with room for a payload */
+    struct weft_pooled *requests[2], *parts; /* pools; without and with room for a payload */
     struct weft_stage *stage;    /* net/staging.h; NULL: the network reads all sources itself */
     unsigned char *stage_memory; /* the pool's: the network's own (caps.stage), if it has some */
 
     struct weft_task progress, receive;
-    bool services_run;
-    uint64_t spin_ns; /* of an idle service, before it sleeps */
+    uint32_t services_run; /* how many of the two */
+    uint64_t spin_ns;      /* of an idle service, before it sleeps */
     uint32_t stop_services;
     uint32_t services_busy;            /* how many of the two have not ended */
     struct weft_lock progress_lock[2]; /* by side: held by who does a round of that service */
@@ -157,7 +154,7 @@ void weft_request_source_done(struct weft_job *job, struct weft_request *request
 /* One more of it is delivered. It may be gone after this. */
 void weft_request_target_done(struct weft_job *job, struct weft_request *request);
 /* A record of that pool's size; NULL: no memory. */
-void *weft_pool_take(struct weft_pool *pool, size_t bytes);
+void *weft_pool_take(struct weft_job *job, struct weft_pooled **pool, size_t bytes);
 
 /* The slot of one that is no rank's. */
 #define WEFT_NO_SLOT UINT32_MAX

@@ -37,38 +37,23 @@ weft_status weft_requests_open(struct weft_job *job)
     return WEFT_OK;
 }
 
-void *weft_pool_take(struct weft_pool *pool, size_t bytes)
+void *weft_pool_take(struct weft_job *job, struct weft_pooled **pool, size_t bytes)
 {
-    struct weft_pooled *record = pool->idle;
+    struct weft_pooled *record = *pool;
 
-    if (record != NULL) {
-        pool->idle = record->next_free;
-        return record + 1;
-    }
-    record = malloc(sizeof(*record) + bytes);
-    if (record == NULL)
-        return NULL;
-    record->next_made = pool->made;
-    pool->made = record;
-    return record + 1;
+    if (record != NULL)
+        *pool = record->next;
+    else
+        record = weft_job_keep(job, 1, sizeof(*record) + bytes);
+    return record != NULL ? record + 1 : NULL;
 }
 
-static void give(struct weft_pool *pool, void *taken)
+static void give(struct weft_pooled **pool, void *taken)
 {
     struct weft_pooled *record = (struct weft_pooled *)taken - 1;
 
-    record->next_free = pool->idle;
-    pool->idle = record;
-}
-
-/* Those not given back, too. */
-static void empty(struct weft_pool *pool)
-{
-    while (pool->made != NULL) {
-        struct weft_pooled *record = pool->made;
-        pool->made = record->next_made;
-        free(record);
-    }
+    record->next = *pool;
+    *pool = record;
 }
 
 void weft_request_free(struct weft_job *job, struct weft_request *request)
@@ -88,7 +73,7 @@ struct weft_request *weft_request_make(struct weft_job *job, uint32_t slot, bool
     const size_t payload = weft_request_room(job);
     const size_t bytes =
         sizeof(struct weft_request) + (with_payload ? payload + sizeof(struct weft_asking) : 0);
-    struct weft_request *request = weft_pool_take(&job->proxy.requests[with_payload], bytes);
+    struct weft_request *request = weft_pool_take(job, &job->proxy.requests[with_payload], bytes);
 
     if (request == NULL) {
         weft_job_fail(job, WEFT_ERR_MEMORY, "no memory for a request of %zu bytes", bytes);
@@ -211,12 +196,8 @@ void weft_request_delivered(void *context, void *cookie)
     weft_request_target_done(job, request);
 }
 
-/* Those still under way go too: the network, which would report them, stands still. */
 void weft_requests_close(struct weft_job *job)
 {
-    empty(&job->proxy.requests[false]);
-    empty(&job->proxy.requests[true]);
-    empty(&job->proxy.parts);
     weft_stage_free(job->proxy.stage);
     if (job->proxy.stage_memory != job->proxy.caps.stage)
         weft_job_host_free(job, job->proxy.stage_memory);

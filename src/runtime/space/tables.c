@@ -9,30 +9,12 @@
 /* Every index fits into a handle: tests/unit/runtime/space/test_handles.c. */
 static_assert((WEFT_COMM_HOST & WEFT_HANDLE_COMM) != 0, "a communicator is told from a rank");
 
-weft_status weft_tables_open(struct weft_state *state, uint32_t windows, uint32_t comms)
-{
-    state->windows_count = 2 * windows + 1;
-    state->comms_count = 2 * comms + 1;
-    state->windows = calloc(state->windows_count, sizeof(*state->windows));
-    state->comms = calloc(state->comms_count, sizeof(*state->comms));
-    if (state->windows == NULL || state->comms == NULL) {
-        weft_tables_close(state);
-        return weft_err(WEFT_ERR_MEMORY, "no memory for %u windows and %u communicators", windows,
-                        comms);
-    }
-    return WEFT_OK;
-}
-
 void weft_tables_close(struct weft_state *state)
 {
     for (uint32_t i = 0; state->windows != NULL && i < state->windows_count; i++)
         free(state->windows[i].entry);
     for (uint32_t i = 0; state->comms != NULL && i < state->comms_count; i++)
         free(state->comms[i].member);
-    free(state->windows);
-    free(state->comms);
-    state->windows = NULL;
-    state->comms = NULL;
 }
 
 /* The entry's next handle: its index with a generation that it has not had lately. */

@@ -13,8 +13,7 @@
 /* The first index that no built-in communicator has. */
 #define WEFT_FIRST_COMM (weft_handle_index(WEFT_COMM_HOST) + 1)
 
-/* Allocates both tables for so many shared (and as many local) entries. Errors: MEMORY. */
-weft_status weft_tables_open(struct weft_state *state, uint32_t windows, uint32_t comms);
+/* Frees what entries of both tables refer to. */
 void weft_tables_close(struct weft_state *state);
 
 /*
