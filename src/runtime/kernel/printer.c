@@ -35,7 +35,7 @@ enum {
 struct weft_printer {
     struct weft_task task;
     bool runs;
-    bool stop;             /* atomic */
+    bool stop, full;       /* atomic; full: a line found no room */
     struct weft_bell bell; /* lines came, or were printed; or it is to stop */
     size_t lost;           /* bytes that were given up or refused */
     int error;             /* why some were refused; 0: none was */
@@ -134,6 +134,7 @@ static void print_all(struct weft_job *job)
         }
         weft_lock(&printer->lock);
         printer->bytes -= done;
+        __atomic_store_n(&printer->full, false, __ATOMIC_RELAXED);
         memmove(printer->lines, printer->lines + done, printer->bytes);
         weft_unlock(&printer->lock);
         weft_bell_ring(&printer->bell);
@@ -171,11 +172,17 @@ bool weft_device_log(struct weft_job *job, const char *who, const char *text)
         memcpy(printer->lines + printer->bytes, line, bytes);
         printer->bytes += bytes;
     }
+    __atomic_store_n(&printer->full, !fits, __ATOMIC_RELAXED);
     weft_unlock(&printer->lock);
     if (weft_model != NULL)
         print_all(job);
     weft_bell_ring(&printer->bell);
     return fits;
+}
+
+bool weft_printer_full(const struct weft_job *job)
+{
+    return __atomic_load_n(&job->printer->full, __ATOMIC_RELAXED);
 }
 
 void weft_printer_drain(struct weft_job *job)

@@ -90,6 +90,8 @@ weft_status weft_printer_close(struct weft_job *job);
  * now; command_bell rings when there is. Progress task only; does not block.
  */
 bool weft_device_log(struct weft_job *job, const char *who, const char *text);
+/* The last line found no room, and there is none yet. */
+bool weft_printer_full(const struct weft_job *job);
 /*
  * Waits until all lines are printed; once the job has failed, only while standard output takes any.
  * Between runs, by the program's thread.

@@ -52,6 +52,8 @@ static bool log_round(struct weft_job *job)
     const struct weft_said *said = job->space.state.signals->said;
     bool did = false;
 
+    if (weft_printer_full(job)) /* to read lines in vain in each round would delay all data */
+        return false;
     for (uint32_t slot = 0; slot < weft_job_slots(job) && !weft_job_is_failing(job); slot++)
         if (weft_load_relaxed_u32(&said[slot].lines) != weft_load_relaxed_u32(&said[slot].heard))
             did |= hear(job, slot);
