@@ -81,7 +81,6 @@ static void share_node(struct weft_job *job)
         with.before += shared && p < n->process;
     }
     job->proxy.spin_ns = job->device_ops->share(job->device, &with);
-    job->ranks.takes_turns = with.take_turns;
 }
 
 /*

@@ -98,9 +98,10 @@ void weft_ranks_free(struct weft_job *job)
     __atomic_store_n(&job->ranks.slots, 1, __ATOMIC_RELEASE);
     for (uint32_t slot = 1; slot < slots; slot++)
         job->ranks.selves[slot] = NULL;
-    weft_job_host_free(job, job->ranks.rank_memory);
+    weft_job_host_free(job, job->ranks.states);
     weft_job_host_free(job, job->ranks.rank_rings);
-    job->ranks.rank_memory = job->ranks.rank_rings = NULL;
+    job->ranks.states = NULL;
+    job->ranks.rank_rings = NULL;
     if (job->ranks.user != NULL)
         job->device_ops->free(job->device, job->ranks.user, &job->ranks.user_share);
     job->ranks.user = NULL;
@@ -110,22 +111,18 @@ static weft_status make_ranks(struct weft_job *job)
 {
     const size_t ranks = (size_t)job->numbers.ranks_here;
 
-    job->ranks.self_bytes = sizeof(weft_self);
-    job->ranks.rank_memory =
-        job->device_ops->host_alloc(job->device, ranks * job->ranks.self_bytes);
+    job->ranks.states = job->device_ops->host_alloc(job->device, ranks * sizeof(weft_self));
     job->ranks.user =
         job->device_ops->alloc(job->device, job->ranks.kernel->user_bytes, &job->ranks.user_share);
     job->ranks.rank_rings = job->device_ops->host_alloc(job->device, ranks * weft_rank_bytes(job));
-    if (job->ranks.rank_memory == NULL || job->ranks.rank_rings == NULL || job->ranks.user == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for the state of %zu ranks", ranks);
+    if (job->ranks.states == NULL || job->ranks.rank_rings == NULL || job->ranks.user == NULL)
+        return WEFT_ERR_MEMORY;
     WEFT_TRY(make_communicators(job));
     WEFT_TRY(weft_image_prepare(job));
     WEFT_TRY(weft_trace_prepare(job));
     for (uint32_t slot = 1; slot <= ranks; slot++) {
-        const size_t i = slot - 1;
-        weft_rank_make(job, slot,
-                       (weft_self *)(void *)(job->ranks.rank_memory + i * job->ranks.self_bytes),
-                       job->ranks.rank_rings + i * weft_rank_bytes(job));
+        weft_rank_make(job, slot, &job->ranks.states[slot - 1],
+                       job->ranks.rank_rings + (slot - 1) * weft_rank_bytes(job));
         __atomic_store_n(&job->ranks.slots, slot + 1, __ATOMIC_RELEASE);
     }
     return WEFT_OK;

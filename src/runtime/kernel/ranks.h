@@ -32,14 +32,12 @@ struct weft_ranks {
     size_t user_bytes;
     double ms;
 
-    bool takes_turns;         /* on the device, with ranks of another process of the job */
-    struct weft_image *image; /* space/image.h; NULL: ranks see the host's tables themselves */
-    weft_self **selves;       /* by slot; 0: the host program */
-    size_t self_bytes;
-    uint32_t slots;             /* in use: they exist and stay */
-    unsigned char *rank_memory; /* states of all ranks but the host program's, self_bytes apart, */
-    unsigned char *rank_rings;  /* and the rest of them; both the device's host_alloc */
-    unsigned char *host_rings;  /* the host program's */
+    struct weft_image *image;  /* space/image.h; NULL: ranks see the host's tables themselves */
+    weft_self **selves;        /* by slot; 0: the host program */
+    uint32_t slots;            /* in use: they exist and stay */
+    weft_self *states;         /* of all ranks but the host program's, */
+    unsigned char *rank_rings; /* and the rest of them; both the device's host_alloc */
+    unsigned char *host_rings; /* the host program's */
 };
 
 /* ---- run.c, prepare.c ---- */
@@ -71,7 +69,7 @@ void weft_ranks_left(struct weft_job *job);
 /* Whether all that the rank asked of its host has been done. */
 bool weft_rank_quiet(const struct weft_job *job, uint32_t slot);
 
-/* ---- log.c, printer.c ---- */
+/* ---- service/text.c, printer.c ---- */
 
 /* Formats a packed log record: format, values, their text. out is always terminated. */
 void weft_log_format(char *out, size_t bytes, const unsigned char *payload, uint32_t text_bytes,

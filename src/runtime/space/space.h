@@ -71,7 +71,7 @@ bool weft_contains(const void *outer, uint64_t outer_bytes, const void *inner, u
 /* Finds [base, base + bytes), or registers it for a window of `comm`. Table lock held. */
 weft_status weft_memory_place(struct weft_job *job, weft_comm comm, void *base, size_t bytes,
                               struct weft_place *place);
-/* ---- find.c ---- */
+/* ---- regions.c ---- */
 
 /* Whether it lies in memory that weft_malloc gave. Table lock held. */
 bool weft_memory_in_segment(const struct weft_job *job, const void *base, size_t bytes,
