@@ -1,6 +1,6 @@
 /*
- * Device memory as it is offered to processes that map it (runtime/space/regions.c): a word leads to
- * the same bytes there, and no other word leads anywhere.
+ * Device memory as it is offered to processes that map it (runtime/space/regions.c): a word leads
+ * to the same bytes there, and no other word leads anywhere.
  */
 #include "runtime/job/job.h"
 
