@@ -80,8 +80,7 @@ static weft_status nic_open(struct weft_job *job)
         job->device_ops->alloc(job->device, doorbells_at(job) + count * LINE, &queues->nic_share);
     queues->nic_report = job->device_ops->host_alloc(job->device, report);
     if (queues->nic_there == NULL || queues->nic_report == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for a NIC on the device with %zu queues",
-                        count);
+        return WEFT_ERR_MEMORY;
     memset(queues->nic_report, 0, report);
     return WEFT_OK;
 }

@@ -201,7 +201,7 @@ weft_status weft_image_prepare(struct weft_job *job)
         job->device, sizeof(*image->seen) + slots * WEFT_TAGS * sizeof(image->seen->counters[0]) +
                          weft_queues_words(job) * sizeof(uint64_t));
     if (image->seen == NULL)
-        return weft_err(WEFT_ERR_MEMORY, "no memory for the counters of %zu ranks", slots - 1);
+        return WEFT_ERR_MEMORY;
     const size_t words =
         (size_t)job->numbers.ranks_here * LIST_WORDS * (size_t)job->numbers.processes;
     WEFT_TRY(job->device_ops->fill(job->device, WEFT_STREAM_TABLES, at(image, image->at.lists),
