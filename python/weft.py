@@ -181,11 +181,11 @@ class Group:
         sides = [(source, "source", written and target is None)]
         if target is not None:
             sides.append((target, "target", written))
-        at, n, _, last = self._sides(call, *sides, operation=operation)
-        if n[0] % blocks[0] or n[0] // blocks[0] * blocks[1] != n[-1]:
-            raise ValueError(f"{call}: sizes of source and target, {n[0]} and {n[-1]}, are not {blocks[0]} and "
-                             f"{blocks[1]} of the same")
-        self._make(call, stream, *root, at[0], at[-1], ctypes.c_size_t(n[0] // blocks[0]), *last)
+        at, n, unit, last = self._sides(call, *sides, operation=operation)
+        if n[0] % (blocks[0] * unit) or n[0] // blocks[0] * blocks[1] != n[-1]:
+            raise ValueError(f"{call}: sizes of source and target, {n[0] // unit} and {n[-1] // unit}, are not "
+                             f"{blocks[0]} and {blocks[1]} of the same")
+        self._make(call, stream, *map(ctypes.c_int, root), at[0], at[-1], ctypes.c_size_t(n[0] // blocks[0]), *last)
         return source if target is None else target
 
     def allreduce(self, source, target=None, operation="sum", stream=None):
@@ -217,7 +217,7 @@ class Group:
 
     def broadcast(self, root, data, stream=None):
         at, n, _, last = self._sides("broadcast", (data, "data", self.me != root))
-        self._make("broadcast", stream, root, at[0], ctypes.c_size_t(n[0]), *last)
+        self._make("broadcast", stream, ctypes.c_int(root), at[0], ctypes.c_size_t(n[0]), *last)
         return data
 
     def send(self, to, source, stream=None):
@@ -229,8 +229,8 @@ class Group:
     def exchange(self, to, source, origin, target, stream=None):
         """Sends to one member and receives from one; None: to or from none."""
         at, n, _, last = self._sides("exchange", (source, "source", False), (target, "target", True))
-        self._make("exchange", stream, -1 if to is None else to, at[0], ctypes.c_size_t(n[0]),
-                   -1 if origin is None else origin, at[1], ctypes.c_size_t(n[1]), *last)
+        to, origin = [ctypes.c_int(-1 if peer is None else peer) for peer in (to, origin)]
+        self._make("exchange", stream, to, at[0], ctypes.c_size_t(n[0]), origin, at[1], ctypes.c_size_t(n[1]), *last)
         return target
 
     def barrier(self, stream=None):

@@ -141,6 +141,10 @@ def refusals(group):
     refused(weft.Error, "not aligned", group.allreduce, Shifted())
     refused(ValueError, "counts are needed", group.alltoall_sizes, x, [4] * (group.members + 1), x, [4])
     refused(ValueError, "counts are needed", group.alltoall_sizes, x, [-1] * group.members, x, [4])
+    refused(TypeError, "integer", group.broadcast, None, x)
+    refused(TypeError, "integer", group.reduce, "0", x)
+    if group.members > 1:  # elements that no reduction takes go as bytes, and stay whole
+        refused(ValueError, "alltoall: sizes", group.alltoall, array.array("h", [1] * (group.members + 1)))
     if numpy:
         z = numpy.ones((4, 4), "f")
         refused(ValueError, "not contiguous", group.allreduce, z.T)
