@@ -58,6 +58,12 @@ said=$(sed -n 's/^\([0-9]*\) functions of the runtime, and.*/\1/p' "$(dirname "$
 [ "$("$cuda" functions | grep -c '^cuda[A-Z].* supported$')" = "$said" ] || fail "docs/remote.md says that $said functions are served"
 expect functions 0 'cudaStreamBeginCapture                               refused: docs/remote.md#graphs' "$cuda" functions
 expect check 0 '0 of them refused' "$cuda" check "$program"
+expect 'check two' 1 "one program at a time; $tests/remote_refused is another" "$cuda" check "$program" "$tests/remote_refused"
+for verb in functions "check $program" "list -s $a" "status -s $a"; do
+    # shellcheck disable=SC2086
+    [ ! -c /dev/full ] || expect "full: $verb" 1 'weft-cuda: standard output: No space left on device' \
+        bash -c 'exec "$0" "$@" >/dev/full' "$cuda" $verb
+done
 expect 'check refuses' 1 '__cudaRegisterManagedVar                             refused: docs/remote.md#unified-memory' \
     "$cuda" check "$tests/remote_refused"
 expect 'check static' 0 '0 of them refused' "$cuda" check "$tests/vector_add_static"

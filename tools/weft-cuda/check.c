@@ -134,8 +134,11 @@ int check_program(char **argv)
     const char *file = argv[0];
     struct weft_elf elf;
     struct stat info;
+    if (argv[1] != NULL) {
+        fprintf(stderr, "weft-cuda: check: one program at a time; %s is another\n", argv[1]);
+        return EXIT_FAILURE;
+    }
     const int fd = open(file, O_RDONLY | O_CLOEXEC);
-
     if (fd < 0 || fstat(fd, &info) != 0) {
         fprintf(stderr, "weft-cuda: %s: %s\n", file, strerror(errno));
         return EXIT_FAILURE;

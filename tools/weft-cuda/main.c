@@ -97,8 +97,13 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
         if (strcmp(verbs[i].name, asked.verb) != 0)
             continue;
-        if (verbs[i].takes_program == (asked.rest != NULL))
-            return verbs[i].run(asked.rest);
+        if (verbs[i].takes_program == (asked.rest != NULL)) {
+            const int status = verbs[i].run(asked.rest);
+            if (fflush(stdout) == 0)
+                return status;
+            perror("weft-cuda: standard output");
+            return EXIT_FAILURE;
+        }
         fprintf(stderr, "weft-cuda: %s: %s; see weft-cuda --help\n", asked.verb,
                 verbs[i].takes_program ? "no program is named" : "it takes options alone");
         return EXIT_FAILURE;
