@@ -115,6 +115,8 @@ printf '#!/bin/sh\necho "gdb $*"\n' >gdb
 chmod +x first gdb
 [ "$(timeout 300 "$gaspi_run" -b ./first -n 3 echo "a b" c | sort | tr '\n' ,)" = "a b c,a b c,first a b c," ] || fail "gaspi_run -b"
 [ "$(timeout 300 "$gaspi_run" -d -n 2 echo x | sort | tr '\n' ,)" = "gdb --args echo x,x," ] || fail "gaspi_run -d"
+[ "$(timeout 300 "$gaspi_run" -n 2 --timeout 200 --env GIVEN=1 --grace 3 sh -c 'echo $GIVEN' | tr '\n' ,)" = "1,1," ] ||
+    fail "gaspi_run with weftrun's options, whose values are words of their own"
 timeout 300 "$gaspi_run" >/dev/null 2>err && fail "gaspi_run without a program"
 timeout 300 "$gaspi_run" -n 2>err && fail "gaspi_run -n without a number"
 grep -qx "gaspi_run: -n has no value" err || fail "gaspi_run -n: $(cat err)"
