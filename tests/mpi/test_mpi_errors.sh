@@ -210,6 +210,7 @@ timeout 300 "$HOME/opt/weft/bin/weftrun" -n 2 ./whole >out 2>err || fail "instal
 [ "$(sort out | tr '\n' ,)" = "0 of 2,1 of 2," ] || fail "installed: $(cat out)"
 "$HOME/opt/weft/bin/weftmpicc" -show -c x.c | grep -q "weft-mpi" || fail "-show"
 "$HOME/opt/weft/bin/weftmpicc" -show -c x.c | grep -q "lweft" && fail "-show -c links"
+"$HOME/opt/weft/bin/weftmpicc" -show x.c -o prog.F | grep -q " -o prog.F " || fail "a program whose name ends like Fortran"
 WEFTMPI_BUILD=$build "$root/tools/weftmpicxx" -show x.cc | grep -q "c++ .*-lweft-mpi" || fail "weftmpicxx -show"
 "$HOME/opt/weft/bin/weftmpicc" -c solver.F90 2>err && fail "weftmpicc takes Fortran"
 grep -q "solver.F90: weft has no MPI for Fortran" err || fail "Fortran: $(cat err)"
