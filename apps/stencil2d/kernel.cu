@@ -6,17 +6,9 @@
 #define WEFT_LEAST_RANKS  2
 #include <weft/task.h>
 
-#include "stencil2d.h"
+#include "field.h"
 
 WEFT_TASK_IDS(TILES)
-
-/* Rows of the tile with a column more on either side; the rows above and below it. Pitches are in
- * points. */
-struct field {
-    const double *in, *above, *below;
-    double *out;
-    size_t from, to, rows, columns;
-};
 
 #ifdef __CUDACC__
 

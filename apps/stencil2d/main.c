@@ -15,7 +15,9 @@
 #include <time.h>
 
 WEFT_TASK_IDS(TILES)
+WEFT_TASK_IDS(TILES_TWO)
 WEFT_TASK_KERNEL_DECLARE(stencil2d_tasks);
+WEFT_TASK_KERNEL_DECLARE(stencil2d_tasks_two);
 WEFT_KERNEL_DECLARE(stencil2d_ranks);
 
 struct plate {
@@ -23,9 +25,22 @@ struct plate {
     const weft_numbers *numbers;
     struct options options;
     uint64_t first, end; /* this place's rows */
-    double *fields;      /* device memory: its rows, one above and one below, of either field */
+    uint64_t around;     /* rows of either field above its own, and below them */
+    double *fields;      /* device memory: those, of either field */
     weft_win win;
 };
+
+/* Iterations of the next sweep, of those that are left. */
+static uint32_t next_sweep(const struct options *o, uint32_t left)
+{
+    return left < o->sweep ? left : o->sweep;
+}
+
+/* The field that has the plate after all sweeps. */
+static int last_field(const struct options *o)
+{
+    return (int)((o->iterations + o->sweep - 1) / o->sweep % 2);
+}
 
 static double now_ms(void)
 {
@@ -40,7 +55,9 @@ static uint64_t offset_of(const struct plate *plate, uint64_t first, uint64_t en
 {
     const uint64_t width = plate->options.n + 2;
 
-    return (((end - first + 2) * (uint64_t)field + row + 1 - first) * width + column) *
+    return (((end - first + 2 * plate->around) * (uint64_t)field + row + plate->around - first) *
+                width +
+            column) *
            sizeof(double);
 }
 
@@ -65,14 +82,15 @@ static int place_of(const struct plate *plate, uint64_t row, uint64_t column, in
 
 static bool fill(struct plate *plate)
 {
-    const uint64_t width = plate->options.n + 2, rows = plate->end - plate->first + 2;
+    const uint64_t width = plate->options.n + 2;
+    const uint64_t rows = plate->end - plate->first + 2 * plate->around;
     const size_t bytes = rows * width * sizeof(double);
     double *const start = malloc(bytes);
 
     plate->fields = weft_malloc(plate->job, 2 * bytes);
     bool good = start != NULL && plate->fields != NULL;
     if (good)
-        start_rows(plate->options.n, plate->first - 1, rows, start);
+        start_rows(plate->options.n, plate->first - plate->around, rows, start);
     for (size_t field = 0; good && field < 2; field++)
         good = weft_copy(plate->job, plate->fields + field * rows * width, start, bytes) == WEFT_OK;
     free(start);
@@ -80,30 +98,40 @@ static bool fill(struct plate *plate)
            weft_host_win_create(plate->job, plate->fields, 2 * bytes, &plate->win) == WEFT_OK;
 }
 
-/* The task of one tile of an iteration. */
-static void describe(const struct plate *plate, uint64_t row, uint32_t rows, uint64_t column,
-                     uint32_t columns, int from, weft_task_desc *desc)
+/* The task of one tile of a sweep. */
+static void describe(const struct plate *plate, uint64_t row, uint64_t column,
+                     const struct tile *tile, int from, weft_task_desc *desc)
 {
-    const struct options *o = &plate->options;
-    const uint64_t pitch = (o->n + 2) * sizeof(double);
+    const uint32_t sweep = plate->options.sweep;
+    const uint64_t n = plate->options.n, below = row + tile->rows;
+    const uint64_t left = (tile->edges & EDGE_LEFT) != 0 ? 1 : sweep;
+    const uint64_t right = (tile->edges & EDGE_RIGHT) != 0 ? 1 : sweep;
+    const uint64_t more = sweep == 2 ? left + right : 0, begin = column - (sweep == 2 ? left : 0);
     const struct {
-        uint64_t row, column;
-        uint32_t rows, columns;
+        uint64_t row, column, columns;
+        uint32_t rows;
         int field;
-    } part[TILE_DATA] = {[TILE_IN] = {row, column - 1, rows, columns + 2, from},
-                         [TILE_ABOVE] = {row - 1, column, 1, columns, from},
-                         [TILE_BELOW] = {row + rows, column, 1, columns, from},
-                         [TILE_OUT] = {row, column, rows, columns, 1 - from}};
+    } part[TILE_DATA_TWO] = {
+        [TILE_IN] = {row, column - left, tile->columns + left + right, tile->rows, from},
+        [TILE_ABOVE] = {row - 1, begin, tile->columns + more, 1, from},
+        [TILE_BELOW] = {below, begin, tile->columns + more, 1, from},
+        [TILE_OUT] = {row, column, tile->columns, tile->rows, 1 - from},
+        [TILE_ABOVE_TWO] = {row == 1 ? 0 : row - 2, begin, tile->columns + more, 1, from},
+        [TILE_TWO_BELOW] = {below > n ? below : below + 1, begin, tile->columns + more, 1, from}};
 
-    *desc = (weft_task_desc){.body = relax_id, .priority = 1, .datas = TILE_DATA};
-    if (o->variant == VARIANT_STATIC)
+    *desc = (weft_task_desc){.body = sweep == 2 ? relax_two_id : relax_id,
+                             .priority = 1,
+                             .datas = sweep == 2 ? TILE_DATA_TWO : TILE_DATA,
+                             .arguments = tile,
+                             .arguments_bytes = sizeof(*tile)};
+    if (plate->options.variant == VARIANT_STATIC)
         desc->flags = WEFT_TASK_HOLD;
-    for (int i = 0; i < TILE_DATA; i++) {
+    for (uint32_t i = 0; i < desc->datas; i++) {
         weft_task_data_desc *const data = &desc->data[i];
         data->win = plate->win;
         data->place = place_of(plate, part[i].row, part[i].column, part[i].field, &data->offset);
         data->bytes = part[i].columns * sizeof(double);
-        data->pitch = pitch;
+        data->pitch = (n + 2) * sizeof(double);
         data->rows = part[i].rows;
         data->mode = i == TILE_OUT ? WEFT_TASK_OUT : WEFT_TASK_IN;
     }
@@ -119,9 +147,17 @@ static void grid(const struct options *o, uint64_t rows, uint64_t *down, uint64_
     *across = (o->n + *width - 1) / *width;
 }
 
-/* The tasks of an iteration for the rows of a place: created, or recorded. Both ends of the rows
- * come first: other places wait for them. */
-static bool make_tasks(const struct plate *plate, int place, uint32_t iteration,
+/* Where a tile, of at most so many columns, is beside the plate's edge. */
+static uint32_t edges_of(const struct options *o, uint64_t row, uint64_t rows, uint64_t column,
+                         uint64_t columns)
+{
+    return (row == 1 ? EDGE_ABOVE : 0) | (row + rows > o->n ? EDGE_BELOW : 0) |
+           (column == 1 ? EDGE_LEFT : 0) | (column + columns > o->n ? EDGE_RIGHT : 0);
+}
+
+/* The tasks of a sweep for the rows of a place: created, or recorded. Both ends of the rows come
+ * first: other places wait for them. */
+static bool make_tasks(const struct plate *plate, int place, int from, uint32_t sweep,
                        weft_recording *recording)
 {
     const struct options *o = &plate->options;
@@ -137,11 +173,11 @@ static bool make_tasks(const struct plate *plate, int place, uint32_t iteration,
                 .rows = (uint32_t)(end - row < height ? end - row : height),
                 .columns = (uint32_t)(o->n + 1 - column < width ? o->n + 1 - column : width),
                 .slow = o->slow,
-                .times = o->times};
+                .times = o->times,
+                .edges = edges_of(o, row, end - row < height ? end - row : height, column, width) |
+                         (sweep < o->sweep ? EDGE_ALL : 0)};
             weft_task_desc desc;
-            describe(plate, row, tile.rows, column, tile.columns, (int)(iteration % 2), &desc);
-            desc.arguments = &tile;
-            desc.arguments_bytes = sizeof(tile);
+            describe(plate, row, column, &tile, from, &desc);
             status = recording == NULL ? weft_task_create(plate->job, &desc, NULL)
                      : o->variant == VARIANT_TASKS
                          ? weft_tasks_add(recording, &desc)
@@ -150,14 +186,17 @@ static bool make_tasks(const struct plate *plate, int place, uint32_t iteration,
     return status == WEFT_OK;
 }
 
-/* Some iterations, as an epoch of recorded tasks. */
+/* Some iterations from the first field on, as an epoch of recorded tasks. */
 static bool record(const struct plate *plate, uint32_t iterations, weft_recording **recording)
 {
     bool good = weft_tasks_record_all(plate->job, recording) == WEFT_OK;
+    uint32_t left = iterations, sweep;
 
-    for (uint32_t it = 0; it < iterations; it++)
+    for (int from = 0; left != 0; from = 1 - from, left -= sweep) {
+        sweep = next_sweep(&plate->options, left);
         for (int p = 0; good && p < plate->numbers->processes; p++)
-            good = make_tasks(plate, p, it, *recording);
+            good = make_tasks(plate, p, from, sweep, *recording);
+    }
     return good && weft_tasks_ready(*recording) == WEFT_OK;
 }
 
@@ -167,10 +206,11 @@ static bool settle(const struct plate *plate, weft_recording *recording)
     enum { EPOCHS = 127 };
     const uint64_t rows = plate->end - plate->first + 2;
     const size_t bytes = rows * (plate->options.n + 2) * sizeof(double);
-    double *const start = malloc(bytes);
+    double *const start = malloc(bytes), began = now_ms();
     weft_recording_numbers numbers;
     bool good = start != NULL && weft_tasks_run(recording, EPOCHS) == WEFT_OK &&
                 weft_tasks_recorded(recording, &numbers) == WEFT_OK;
+    const double took = now_ms() - began;
 
     if (good)
         start_rows(plate->options.n, plate->first - 1, rows, start);
@@ -179,27 +219,29 @@ static bool settle(const struct plate *plate, weft_recording *recording)
                              bytes) == WEFT_OK;
     good = good && weft_host_flush(plate->job, plate->win) == WEFT_OK;
     if (good)
-        printf("place %d: %llu of %llu steps, sends %llu bytes in two iterations, plan %llu\n",
-               plate->numbers->process, (unsigned long long)numbers.steps,
-               (unsigned long long)numbers.tasks, (unsigned long long)numbers.copied,
-               (unsigned long long)numbers.plans);
+        printf(
+            "place %d: %llu of %llu steps, sends %llu bytes in %u iterations, plan %llu, chosen in "
+            "%.0f ms\n",
+            plate->numbers->process, (unsigned long long)numbers.steps,
+            (unsigned long long)numbers.tasks, (unsigned long long)numbers.copied,
+            2 * plate->options.sweep, (unsigned long long)numbers.plans, took);
     free(start);
     return good;
 }
 
-/* There and back is an epoch; an odd number ends with one there. */
+/* There and back is an epoch; what is left of the iterations is another. */
 static bool run_recorded(const struct plate *plate, double *ms)
 {
-    const uint32_t iterations = plate->options.iterations;
-    weft_recording *both, *there;
+    const uint32_t iterations = plate->options.iterations, epoch = 2 * plate->options.sweep;
+    weft_recording *both, *rest;
 
-    if (!record(plate, 2, &both) || !record(plate, 1, &there) ||
+    if (!record(plate, epoch, &both) || !record(plate, iterations % epoch, &rest) ||
         (plate->options.variant == VARIANT_PLAN && !settle(plate, both)) ||
         weft_host_barrier(plate->job) != WEFT_OK)
         return false;
     const double began = now_ms();
-    const bool done = weft_tasks_run(both, iterations / 2) == WEFT_OK &&
-                      weft_tasks_run(there, iterations % 2) == WEFT_OK;
+    const bool done = weft_tasks_run(both, iterations / epoch) == WEFT_OK &&
+                      weft_tasks_run(rest, iterations % epoch != 0) == WEFT_OK;
     *ms = now_ms() - began;
     return done;
 }
@@ -207,11 +249,14 @@ static bool run_recorded(const struct plate *plate, double *ms)
 static bool run_created(const struct plate *plate, double *ms)
 {
     const double began = now_ms();
+    uint32_t left = plate->options.iterations, sweep;
     bool done = true;
 
-    for (uint32_t it = 0; done && it < plate->options.iterations; it++)
-        done = make_tasks(plate, plate->numbers->process, it, NULL) &&
+    for (int from = 0; done && left != 0; from = 1 - from, left -= sweep) {
+        sweep = next_sweep(&plate->options, left);
+        done = make_tasks(plate, plate->numbers->process, from, sweep, NULL) &&
                weft_tasks_finish(plate->job) == WEFT_OK;
+    }
     *ms = now_ms() - began;
     return done;
 }
@@ -226,7 +271,7 @@ static bool verify(const struct plate *plate)
 
     for (uint64_t r = 1; want != NULL && row != NULL && r <= o->n; r++) {
         uint64_t offset;
-        const int place = place_of(plate, r, 0, (int)(o->iterations % 2), &offset);
+        const int place = place_of(plate, r, 0, last_field(o), &offset);
         if (weft_host_get(plate->job, plate->win, place, offset, row, width * sizeof(*row)) !=
             WEFT_OK)
             break;
@@ -274,8 +319,10 @@ static bool run(struct plate *plate)
     struct nothing nothing = {0};
 
     rows_of(o, plate->numbers->process, plate->numbers->processes, &plate->first, &plate->end);
+    plate->around = 1;
     if (!fill(plate) ||
-        weft_tasks_begin(plate->job, &stencil2d_tasks, &nothing, o->threads, o->ranks) != WEFT_OK)
+        weft_tasks_begin(plate->job, o->sweep == 2 ? &stencil2d_tasks_two : &stencil2d_tasks,
+                         &nothing, o->threads, o->ranks) != WEFT_OK)
         return false;
     double ms;
     const bool done = o->variant == VARIANT_TASKS || o->variant == VARIANT_PLAN
@@ -303,12 +350,14 @@ static bool run_ranks(struct plate *plate)
     double ms;
 
     for (int p = 0; p < n; p++)
-        if (rows_at(plate, p) == 0) {
+        if (rows_at(plate, p) < o->sweep) {
             if (me == 0)
-                fprintf(stderr, "stencil2d: process %d of %d has none of %llu rows\n", p, n,
-                        (unsigned long long)o->n);
+                fprintf(stderr, "stencil2d: process %d of %d has %llu of %llu rows, and needs %u\n",
+                        p, n, (unsigned long long)rows_at(plate, p), (unsigned long long)o->n,
+                        o->sweep);
             return false;
         }
+    plate->around = o->sweep;
     rows_of(o, me, n, &plate->first, &plate->end);
     if (!fill(plate) || weft_prepare(plate->job, &stencil2d_ranks, o->threads, o->ranks) != WEFT_OK)
         return false;
@@ -318,6 +367,7 @@ static bool run_ranks(struct plate *plate)
                         .above = rows_at(plate, me - 1),
                         .below = rows_at(plate, me + 1),
                         .iterations = o->iterations,
+                        .sweep = o->sweep,
                         .times = o->times,
                         .slow = o->slow};
     if (weft_run(plate->job, &rows, sizeof(rows), &ms) != WEFT_OK)

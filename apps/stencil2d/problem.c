@@ -27,7 +27,8 @@ static const char usage[] =
     "                  plan (the same, where places are fast) | static |\n"
     "                  dynamic (tasks go to other places) | imbalance (all begin at place --home)\n"
     "  -N N            inner points of a side (1000)\n"
-    "  --tile R[xC]    rows and columns of a tile (256x256)\n"
+    "  --sweep K       iterations of a sweep: 1 or 2 (1); not for omp\n"
+    "  --tile R[xC]    rows and columns of a tile (256x256; with --sweep 2: 256x448)\n"
     "  --way K         a place's rows in K tiles of whole rows\n"
     "  --iterations N  (100)\n"
     "  --slow P:F      place P does the work of each point F times\n"
@@ -90,9 +91,11 @@ static bool option(struct options *o, int which, const char *text)
         o->ratio = strtod(text, (char **)&text);
         return text != whole && *text == 0 && o->ratio >= 0 && o->ratio <= 1;
     default:
-        if (!number(&text, 0, which == 'h' ? 0 : 1, 1000000, &a))
+        if (!number(&text, 0, which == 'h' ? 0 : 1, which == 'S' ? 2 : 1000000, &a))
             return false;
-        if (which == 'w')
+        if (which == 'S')
+            o->sweep = (uint32_t)a;
+        else if (which == 'w')
             o->way = (uint32_t)a;
         else if (which == 'i')
             o->iterations = (uint32_t)a;
@@ -108,18 +111,19 @@ static bool option(struct options *o, int which, const char *text)
 
 bool options_read(struct options *o, int argc, char **argv, bool speak)
 {
-    static const struct option list[] = {
-        {"variant", 1, NULL, 'v'},    {"tile", 1, NULL, 't'},  {"way", 1, NULL, 'w'},
-        {"iterations", 1, NULL, 'i'}, {"slow", 1, NULL, 's'},  {"ratio", 1, NULL, 'R'},
-        {"home", 1, NULL, 'h'},       {"ranks", 1, NULL, 'r'}, {"threads", 1, NULL, 'T'},
-        {"verify", 0, NULL, 'V'},     {"help", 0, NULL, 'H'},  {NULL, 0, NULL, 0}};
+    static const struct option list[] = {{"variant", 1, NULL, 'v'}, {"tile", 1, NULL, 't'},
+                                         {"way", 1, NULL, 'w'},     {"iterations", 1, NULL, 'i'},
+                                         {"slow", 1, NULL, 's'},    {"sweep", 1, NULL, 'S'},
+                                         {"ratio", 1, NULL, 'R'},   {"home", 1, NULL, 'h'},
+                                         {"ranks", 1, NULL, 'r'},   {"threads", 1, NULL, 'T'},
+                                         {"verify", 0, NULL, 'V'},  {"help", 0, NULL, 'H'},
+                                         {NULL, 0, NULL, 0}};
     int which;
 
     *o = (struct options){.variant = VARIANT_DYNAMIC,
                           .n = 1000,
-                          .tile_rows = 256,
-                          .tile_columns = 256,
                           .iterations = 100,
+                          .sweep = 1,
                           .threads = 256,
                           .slow = -1,
                           .times = 1,
@@ -139,6 +143,15 @@ bool options_read(struct options *o, int argc, char **argv, bool speak)
     }
     if (optind < argc && speak)
         fprintf(stderr, "stencil2d: %s is not an option\n", argv[optind]);
+    if (o->tile_rows == 0) {
+        o->tile_rows = 256;
+        o->tile_columns = o->sweep == 2 ? 448 : 256; /* two strips for each of eight warps */
+    }
+    if (o->sweep == 2 && o->threads < 32) { /* a warp goes down a strip */
+        if (speak)
+            fprintf(stderr, "stencil2d: --sweep 2 --threads %d: 32 at least\n", o->threads);
+        return false;
+    }
     if (o->help && speak)
         fputs(usage, stdout);
     return optind == argc;

@@ -25,6 +25,7 @@ struct options {
     uint64_t n;
     uint32_t tile_rows, tile_columns; /* 0 columns: whole rows */
     uint32_t iterations, way;         /* way: a place's rows in so many tiles; 0: by tile */
+    uint32_t sweep;                   /* iterations of a sweep: 1 or 2 */
     int ranks, threads;
     int slow, home; /* places; slow -1: none */
     uint32_t times;

@@ -1,7 +1,7 @@
 /*
  * stencil2d/ranks.cu - the plate without tasks: each rank keeps some rows for all iterations, and
- * waits for the ranks above and below alone. Who is on another device gets the row that it needs
- * with the notification.
+ * waits for the ranks above and below alone. Who is on another device gets the rows that it needs
+ * with the notification. A sweep is one iteration, or two.
  */
 #ifndef WEFT_LEAST_RANKS      /* bench/CMakeLists.txt: four ranks of 256 threads on a processor */
 #define WEFT_MOST_THREADS 512 /* two */
@@ -12,6 +12,7 @@
 #include <weft/device.h>
 
 #include "stencil2d.h"
+#include "twice.h"
 
 #ifdef __CUDACC__
 #define APART static __device__ __noinline__ /* its registers are its own */
@@ -25,7 +26,7 @@ enum { DEEP = 8 };               /* rows at once: their loads are under way toge
 struct neighbour {
     int rank;     /* -1: there is none */
     bool apart;   /* of another process */
-    uint64_t row; /* there, in either field: where my row goes */
+    uint64_t row; /* there, in either field: where my rows go */
     uint64_t rows;
 };
 
@@ -50,69 +51,104 @@ APART void relax_rows(weft_self *self, const double *in, double *out, uint64_t w
     __asm__ volatile("" ::: "memory"); /* the work is done each time */
 }
 
-/* My row of that field is done: the neighbour may go on. */
-WEFT_DEVICE_FN void hand_on(weft_self *self, weft_win win, const struct neighbour *to, int field,
-                            uint64_t width, const double *row, int tag)
+APART void relax_twice(weft_self *self, const struct field *f)
 {
-    const uint64_t at = (to->rows * (uint64_t)field + to->row) * width * sizeof(double);
+    sweep_twice(f, (uint32_t)weft_thread(self) / CREW, (uint32_t)weft_threads(self) / CREW);
+    __asm__ volatile("" ::: "memory");
+}
+
+/* My outer rows of that field are done: the neighbour may go on. */
+WEFT_DEVICE_FN void hand_on(weft_self *self, weft_win win, const struct rows *user,
+                            const struct neighbour *to, int field, const double *row, int tag)
+{
+    const uint64_t bytes = user->width * sizeof(double);
+    const uint64_t at = (to->rows * (uint64_t)field + to->row) * bytes;
 
     if (to->rank >= 0 && to->apart)
-        weft_put_notify(self, win, to->rank, at, row, width * sizeof(double), tag);
+        weft_put_notify(self, win, to->rank, at, row, user->sweep * bytes, tag);
     else if (to->rank >= 0)
         weft_notify(self, WEFT_COMM_WORLD, to->rank, tag);
 }
 
-/* Ranks of a process that have rows. */
-WEFT_DEVICE_FN uint64_t ranks_at(weft_self *self, int process, uint64_t rows)
+/* Ranks of a process that have rows: as many as a sweep reads of a neighbour. */
+WEFT_DEVICE_FN uint64_t ranks_at(weft_self *self, int process, uint64_t rows, uint32_t sweep)
 {
     const int first = weft_process_first(self, process);
     const int end = process + 1 < weft_processes(self) ? weft_process_first(self, process + 1)
                                                        : weft_size(self, WEFT_COMM_WORLD);
-    return (uint64_t)(end - first) < rows ? (uint64_t)(end - first) : rows;
+    return (uint64_t)(end - first) < rows / sweep ? (uint64_t)(end - first) : rows / sweep;
+}
+
+/* Who has the rows next to mine: ranks of this process, or the last and first one of the next. */
+WEFT_DEVICE_FN void find_neighbours(weft_self *self, const struct rows *user, uint64_t me,
+                                    uint64_t mine, struct neighbour *above, struct neighbour *below)
+{
+    const int process = weft_process(self), rank = weft_rank(self, WEFT_COMM_WORLD);
+
+    above->rank = rank - 1;
+    below->rank = rank + 1;
+    above->apart = me == 0;
+    below->apart = me + 1 == mine;
+    above->row = user->sweep + user->above;
+    below->row = 0;
+    above->rows = user->above + 2 * user->sweep;
+    below->rows = user->below + 2 * user->sweep;
+    if (above->apart)
+        above->rank = user->above == 0
+                          ? -1
+                          : weft_process_first(self, process - 1) +
+                                (int)ranks_at(self, process - 1, user->above, user->sweep) - 1;
+    if (below->apart)
+        below->rank = user->below == 0 ? -1 : weft_process_first(self, process + 1);
 }
 
 WEFT_KERNEL(stencil2d_ranks, struct rows, user)
 {
-    const int process = weft_process(self);
-    const uint64_t mine = ranks_at(self, process, user->here), width = user->width;
-    const uint64_t me = (uint64_t)weft_rank(self, WEFT_COMM_DEVICE);
-    const uint64_t first = user->here * me / mine, end = user->here * (me + 1) / mine;
-    const int rank = weft_rank(self, WEFT_COMM_WORLD);
-    const uint32_t times = process == user->slow ? user->times : 1;
-    struct neighbour above = {.rank = rank - 1}, below = {.rank = rank + 1};
+    const uint64_t mine = ranks_at(self, weft_process(self), user->here, user->sweep);
+    const uint64_t me = (uint64_t)weft_rank(self, WEFT_COMM_DEVICE), width = user->width;
+    const uint64_t first = user->here * me / mine, rows = user->here * (me + 1) / mine - first;
+    const uint64_t points = (user->here + 2 * user->sweep) * width; /* of a field */
+    const uint32_t times = weft_process(self) == user->slow ? user->times : 1;
+    struct neighbour above, below;
+    struct field f;
 
-    if (me == 0) {
-        above.apart = true;
-        above.row = user->above + 1;
-        above.rows = user->above + 2;
-        above.rank = user->above == 0 ? -1
-                                      : weft_process_first(self, process - 1) +
-                                            (int)ranks_at(self, process - 1, user->above) - 1;
-    }
-    if (me + 1 == mine) {
-        below.apart = true;
-        below.rows = user->below + 2;
-        below.rank = user->below == 0 ? -1 : weft_process_first(self, process + 1);
-    }
+    find_neighbours(self, user, me, mine, &above, &below);
+    f.from = f.to = width;
+    f.rows = rows;
+    f.columns = width - 2;
+    f.edges = EDGE_LEFT | EDGE_RIGHT | (above.rank < 0 ? EDGE_ABOVE : 0) |
+              (below.rank < 0 ? EDGE_BELOW : 0);
     weft_enter(self);
-    weft_win win = weft_win_create(self, WEFT_COMM_WORLD, user->fields,
-                                   2 * (user->here + 2) * width * sizeof(double));
-    for (uint32_t it = 0; win != WEFT_WIN_NONE && me < mine && it < user->iterations; it++) {
-        const uint64_t field = (user->here + 2) * width;
-        const double *const in = user->fields + it % 2 * field + (first + 1) * width;
-        double *const out = user->fields + (it + 1) % 2 * field + (first + 1) * width;
-        if (it > 0 && above.rank >= 0)
+    weft_win win =
+        weft_win_create(self, WEFT_COMM_WORLD, user->fields, 2 * points * sizeof(double));
+    uint32_t left = win != WEFT_WIN_NONE && me < mine ? user->iterations : 0;
+    for (int field = 0; left != 0; field = 1 - field) {
+        const uint32_t some = left < user->sweep ? left : user->sweep;
+        const double *const in =
+            user->fields + (uint64_t)field * points + (first + user->sweep) * width;
+        double *const out =
+            user->fields + (uint64_t)(1 - field) * points + (first + user->sweep) * width;
+        if (left != user->iterations && above.rank >= 0)
             weft_wait(self, FROM_ABOVE, 1);
-        if (it > 0 && below.rank >= 0)
+        if (left != user->iterations && below.rank >= 0)
             weft_wait(self, FROM_BELOW, 1);
+        f.in = in + 1;
+        f.above = f.in - width;
+        f.above_two = f.above - width;
+        f.below = f.in + rows * width;
+        f.two_below = f.below + width;
+        f.out = out + 1;
         for (uint32_t again = 0; again < times; again++)
-            relax_rows(self, in, out, width, end - first);
+            if (some == 2)
+                relax_twice(self, &f);
+            else
+                relax_rows(self, in, out, width, rows);
         weft_sync(self);
-        if (it + 1 < user->iterations) {
-            hand_on(self, win, &above, (it + 1) % 2, width, out, FROM_BELOW);
-            hand_on(self, win, &below, (it + 1) % 2, width, out + (end - first - 1) * width,
-                    FROM_ABOVE);
-        }
+        left -= some;
+        if (left == 0)
+            break;
+        hand_on(self, win, user, &above, 1 - field, out, FROM_BELOW);
+        hand_on(self, win, user, &below, 1 - field, out + (rows - user->sweep) * width, FROM_ABOVE);
     }
     if (win != WEFT_WIN_NONE)
         weft_win_free(self, &win);

@@ -1,7 +1,8 @@
 /*
  * peers/cuda/stencil2d.cu - the plate of apps/stencil2d on one GPU as it is usually written: one
- * kernel an iteration, two iterations a graph. It takes the application's command line, and checks
- * its result with the application's own code.
+ * kernel an iteration, or with --sweep 2 for two, by the application's own body; two kernels a
+ * graph. It takes the application's command line, and checks its result with the application's own
+ * code.
  */
 extern "C" {
 #include "problem.h"
@@ -10,6 +11,7 @@ extern "C" {
 #include <cuda_runtime.h>
 
 #include "machine.h"
+#include "twice.h"
 
 #include <cstring>
 
@@ -40,17 +42,52 @@ __global__ void __launch_bounds__(WIDE *HIGH) relax(const double *in, double *ou
             out[(row + i) * width + column] = 0.25 * ((middle[i] + middle[i + 2]) + sides[i]);
 }
 
-/* Two iterations, there and back. */
-cudaGraphExec_t record(cudaStream_t stream, double *const field[2], size_t n)
+/* Two iterations: a warp has a strip of so many rows. */
+enum { LONG = 64, WARPS = 8 };
+
+__global__ void __launch_bounds__(WARPS * 32) relax_twice(const double *in, double *out, size_t n)
 {
-    const dim3 blocks((unsigned)((n + WIDE - 1) / WIDE),
-                      (unsigned)((n + HIGH * DEEP - 1) / (HIGH * DEEP)));
+    const size_t row = 1 + (size_t)blockIdx.y * LONG,
+                 rows = n + 1 - row < LONG ? n + 1 - row : LONG;
+    const size_t column = 1 + (size_t)blockIdx.x * WARPS * STRIP, width = n + 2;
+    const size_t columns = n + 1 - column < WARPS * STRIP ? n + 1 - column : WARPS * STRIP;
+    struct field f;
+
+    f.in = in + row * width + column;
+    f.above = f.in - width;
+    f.below = f.in + rows * width;
+    f.above_two = row == 1 ? f.above : f.above - width;
+    f.two_below = row + rows > n ? f.below : f.below + width;
+    f.out = out + row * width + column;
+    f.from = f.to = width;
+    f.rows = rows;
+    f.columns = columns;
+    f.edges = (row == 1 ? EDGE_ABOVE : 0) | (row + rows > n ? EDGE_BELOW : 0) |
+              (column == 1 ? EDGE_LEFT : 0) | (column + columns > n ? EDGE_RIGHT : 0);
+    sweep_twice(&f, threadIdx.x / 32, WARPS);
+}
+
+void launch(cudaStream_t stream, const double *in, double *out, const options *o)
+{
+    const size_t n = o->n, wide = o->sweep == 2 ? WARPS * STRIP : WIDE;
+    const size_t high = o->sweep == 2 ? LONG : HIGH * DEEP;
+    const dim3 blocks((unsigned)((n + wide - 1) / wide), (unsigned)((n + high - 1) / high));
+
+    if (o->sweep == 2)
+        relax_twice<<<blocks, WARPS * 32, 0, stream>>>(in, out, n);
+    else
+        relax<<<blocks, dim3(WIDE, HIGH), 0, stream>>>(in, out, n);
+}
+
+/* Two sweeps, there and back. */
+cudaGraphExec_t record(cudaStream_t stream, double *const field[2], const options *o)
+{
     cudaGraph_t graph;
     cudaGraphExec_t made;
 
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "capture");
     for (int i = 0; i < 2; i++)
-        relax<<<blocks, dim3(WIDE, HIGH), 0, stream>>>(field[i], field[1 - i], n);
+        launch(stream, field[i], field[1 - i], o);
     check(cudaStreamEndCapture(stream, &graph), "capture");
     check(cudaGraphInstantiate(&made, graph, 0), "graph");
     return made;
@@ -87,8 +124,9 @@ int main(int argc, char **argv)
         return 2;
     if (o.help)
         return 0;
-    if (o.iterations % 2 != 0) {
-        fprintf(stderr, "stencil2d_cuda: %u iterations: an even number\n", o.iterations);
+    if (o.iterations % (2 * o.sweep) != 0) {
+        fprintf(stderr, "stencil2d_cuda: %u iterations: a multiple of %u\n", o.iterations,
+                2 * o.sweep);
         return 2;
     }
     const size_t width = o.n + 2, bytes = width * width * sizeof(double);
@@ -105,10 +143,10 @@ int main(int argc, char **argv)
     check(cudaStreamCreate(&stream), "stream");
     check(cudaEventCreate(&began), "event");
     check(cudaEventCreate(&ended), "event");
-    cudaGraphExec_t two = record(stream, field, o.n);
+    cudaGraphExec_t two = record(stream, field, &o);
     check(cudaGraphUpload(two, stream), "graph");
     check(cudaEventRecord(began, stream), "event");
-    for (uint32_t it = 0; it < o.iterations; it += 2)
+    for (uint32_t it = 0; it < o.iterations; it += 2 * o.sweep)
         check(cudaGraphLaunch(two, stream), "launch");
     check(cudaEventRecord(ended, stream), "event");
     check(cudaStreamSynchronize(stream), "kernel");
