@@ -221,10 +221,12 @@ plate() {
 both() {
     local n app ratio
     for n in "${together[@]}"; do
-        app=("$bin/stencil2d" -N "$n" --iterations 100 --variant)
+        app=("$bin/stencil2d" --iterations 100 -N "$n" --variant)
         iteration both gpu "$n" "${on_gpu[@]}" "${app[@]}" tasks
         iteration both even "$n" "${mixed[@]}" "${app[@]}" tasks --ratio 0.5
         iteration both plan "$n" "${mixed[@]}" "${app[@]}" plan --ratio 0.5
+        [ "$round" -gt 2 ] || # the moves of a run are shared by so many
+            iteration both settled "$n" "${mixed[@]}" "${app[@]}" plan --ratio 0.5 --iterations $((100 * iterations))
         iteration both cpu "$n" env WEFT_CPU_WORKERS=$workers "${app[@]}" tasks
         ratio=$(awk -F, -v n="$n" '$1 == "both" && $4 == n { ms[$2] = $5 }
             END { if (ms["cpu"] > 0 && ms["gpu"] > 0) printf "%.3f", ms["cpu"] / (ms["cpu"] + ms["gpu"]) }' "$out/raw.csv")

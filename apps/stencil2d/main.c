@@ -200,16 +200,30 @@ static bool record(const struct plate *plate, uint32_t iterations, weft_recordin
     return good && weft_tasks_ready(*recording) == WEFT_OK;
 }
 
-/* Before time is taken the homes of the tasks are chosen; then the plate is as at first. */
+/* Epochs until the homes of the tasks stay. */
+static bool choose(weft_recording *recording, weft_recording_numbers *numbers)
+{
+    enum { EPOCHS = 127, MORE = 16 };
+    uint64_t plans = 0;
+    bool good = weft_tasks_run(recording, EPOCHS) == WEFT_OK &&
+                weft_tasks_recorded(recording, numbers) == WEFT_OK;
+
+    while (good && numbers->plans != plans) {
+        plans = numbers->plans;
+        good = weft_tasks_run(recording, MORE) == WEFT_OK &&
+               weft_tasks_recorded(recording, numbers) == WEFT_OK;
+    }
+    return good;
+}
+
+/* Before time is taken homes are chosen; then the plate is as at first. */
 static bool settle(const struct plate *plate, weft_recording *recording)
 {
-    enum { EPOCHS = 127 };
     const uint64_t rows = plate->end - plate->first + 2;
     const size_t bytes = rows * (plate->options.n + 2) * sizeof(double);
     double *const start = malloc(bytes), began = now_ms();
     weft_recording_numbers numbers;
-    bool good = start != NULL && weft_tasks_run(recording, EPOCHS) == WEFT_OK &&
-                weft_tasks_recorded(recording, &numbers) == WEFT_OK;
+    bool good = start != NULL && choose(recording, &numbers);
     const double took = now_ms() - began;
 
     if (good)
