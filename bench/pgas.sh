@@ -17,8 +17,8 @@
 # Programs are in BUILD/bin (build). FOLDER (BUILD/pgas) gets raw.csv, tables.md, machine.txt, commands.txt; with a GPU
 # targets.md, too.
 # -p puts tables and machine into a page, between its lines "<!-- tables -->" and "<!-- end of tables -->".
-# StarPU's programs are built where Debian's libstarpu-dev is; without them its figures are "not run". A program
-# that fails, or takes too long, is noted in machine.txt, and leaves no figure; the script's status is 1 then.
+# StarPU's programs are built where Debian's libstarpu-dev is; where they do not start its figures are "not run". A
+# program that fails, or takes too long, is noted in machine.txt, and leaves no figure; the script's status is 1 then.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -57,6 +57,9 @@ out=$(cd "$out" && pwd)
 needs=(weftrun bench_alloc bench_get bench_tasks bench_dart stencil2d stencil2d_dart uts cholesky)
 [ "$device" = cpu ] || needs+=(cuda_memory stencil2d_cuda cholesky_cuda uts_cuda)
 . "$here/support/two.sh"
+# Empty: there is none.
+starpu=
+! "$bin/cholesky_starpu" --help >/dev/null 2>&1 || starpu=$(pkg-config --modversion starpu-1.3 2>/dev/null || echo 1.3)
 
 weftrun=(taskset -c "$cores" "$bin/weftrun" -n)
 one=(taskset -c "${cores%%,*}")
@@ -149,20 +152,20 @@ cpu_tasks() {
     for form in indexed host spawn recorded; do
         empty $form "$bin/bench_tasks" --form $form --repeats 200000
     done
-    [ ! -x "$bin/stencil2d_starpu" ] ||
+    [ -z "$starpu" ] ||
         figure task starpu host '^empty starpu: \([0-9.]*\).*' env STARPU_SILENT=1 "$bin/stencil2d_starpu" --empty 100000
     for n in 500 1000 2000 4000; do
         iteration plate omp $n "$bin/stencil2d" --variant omp -N $n --iterations 40
         iteration plate ranks $n "$bin/stencil2d" --variant ranks -N $n --iterations 40
         iteration plate tasks $n "$bin/stencil2d" --variant tasks -N $n --iterations 40
         iteration plate rows $n "$bin/stencil2d" --variant tasks -N $n --way 40 --iterations 40
-        [ ! -x "$bin/stencil2d_starpu" ] ||
+        [ -z "$starpu" ] ||
             iteration plate starpu $n env STARPU_SILENT=1 "$bin/stencil2d_starpu" -N $n --way 40 --iterations 40
         iteration plate dart $n env WEFT_HEAP=1G "$bin/stencil2d_dart" --N $n --calls 40 --iterations 40
     done
     for n in 32 64 256; do
         iteration factor weft $n "$bin/cholesky" --order 2048 --tile $n --iterations 3
-        [ ! -x "$bin/cholesky_starpu" ] ||
+        [ -z "$starpu" ] ||
             iteration factor starpu $n env STARPU_SILENT=1 "$bin/cholesky_starpu" --order 2048 --tile $n --iterations 3
     done
     n=4000
@@ -256,7 +259,7 @@ factor() {
     done
     for n in 32 64 256; do
         iteration processors weft $n "$bin/cholesky" --order "$cpu_order" --tile $n --iterations 3
-        [ ! -x "$bin/cholesky_starpu" ] ||
+        [ -z "$starpu" ] ||
             iteration processors starpu $n env STARPU_SILENT=1 "$bin/cholesky_starpu" --order "$cpu_order" --tile $n --iterations 3
     done
 }
@@ -366,15 +369,14 @@ trap mps_down EXIT
     fake) echo "the CPU device in a GPU's place: NOT a GPU; the times say nothing of one" ;;
     cpu)
         echo "Open MPI: $([ ! -x "$bin/mpi_rma" ] && echo 'not built' || "${ompi[0]}" --version | head -n 1)"
-        echo "StarPU: $([ ! -x "$bin/stencil2d_starpu" ] && echo 'not built' || pkg-config --modversion starpu-1.3)"
         echo "cores used: $cores of $allowed"
         ;;
     esac
     [ "$device" = cpu ] || {
         echo "processors: $(nproc), $workers of them work beside a GPU"
-        [ -x "$bin/cholesky_starpu" ] || echo "StarPU: not built, for libstarpu-dev was absent: its figures are not run"
         [ "$gpus" -ge 2 ] || echo "GPUs: $gpus: figures of two are not run"
     }
+    echo "StarPU: ${starpu:-its programs were not built (libstarpu-dev), or do not start here: its figures are not run}"
     "$bin/stencil2d" --variant omp -N 10 --iterations 1 | sed -n 's/.*N = 10, \(.*threads\).*/OpenMP: \1/p'
     echo "load average at the start: $(cut -d ' ' -f 1 /proc/loadavg)"
 } >"$out/machine.txt"
