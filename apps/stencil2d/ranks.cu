@@ -51,18 +51,32 @@ APART void relax_rows(weft_self *self, const double *in, double *out, uint64_t w
     __asm__ volatile("" ::: "memory"); /* the work is done each time */
 }
 
-APART void relax_twice(weft_self *self, const struct field *f)
+/* The same, two iterations on. There are two rows more above those, and below. */
+APART void relax_twice(weft_self *self, const double *in, double *out, uint64_t width,
+                       uint64_t rows, uint32_t edges)
 {
-    sweep_twice(f, (uint32_t)weft_thread(self) / CREW, (uint32_t)weft_threads(self) / CREW);
+    struct field f;
+
+    f.in = in + 1;
+    f.above = f.in - width;
+    f.above_two = f.above - width;
+    f.below = f.in + rows * width;
+    f.two_below = f.below + width;
+    f.out = out + 1;
+    f.from = f.to = width;
+    f.rows = rows;
+    f.columns = width - 2;
+    f.edges = edges;
+    sweep_twice(&f, (uint32_t)weft_thread(self) / CREW, (uint32_t)weft_threads(self) / CREW);
     __asm__ volatile("" ::: "memory");
 }
 
 /* My outer rows of that field are done: the neighbour may go on. */
 WEFT_DEVICE_FN void hand_on(weft_self *self, weft_win win, const struct rows *user,
-                            const struct neighbour *to, int field, const double *row, int tag)
+                            const struct neighbour *to, uint32_t field, const double *row, int tag)
 {
     const uint64_t bytes = user->width * sizeof(double);
-    const uint64_t at = (to->rows * (uint64_t)field + to->row) * bytes;
+    const uint64_t at = (to->rows * field + to->row) * bytes;
 
     if (to->rank >= 0 && to->apart)
         weft_put_notify(self, win, to->rank, at, row, user->sweep * bytes, tag);
@@ -108,47 +122,37 @@ WEFT_KERNEL(stencil2d_ranks, struct rows, user)
     const uint64_t me = (uint64_t)weft_rank(self, WEFT_COMM_DEVICE), width = user->width;
     const uint64_t first = user->here * me / mine, rows = user->here * (me + 1) / mine - first;
     const uint64_t points = (user->here + 2 * user->sweep) * width; /* of a field */
+    double *const tile = user->fields + (first + user->sweep) * width;
     const uint32_t times = weft_process(self) == user->slow ? user->times : 1;
     struct neighbour above, below;
-    struct field f;
 
     find_neighbours(self, user, me, mine, &above, &below);
-    f.from = f.to = width;
-    f.rows = rows;
-    f.columns = width - 2;
-    f.edges = EDGE_LEFT | EDGE_RIGHT | (above.rank < 0 ? EDGE_ABOVE : 0) |
-              (below.rank < 0 ? EDGE_BELOW : 0);
+    const uint32_t edges = EDGE_LEFT | EDGE_RIGHT | (above.rank < 0 ? EDGE_ABOVE : 0) |
+                           (below.rank < 0 ? EDGE_BELOW : 0);
     weft_enter(self);
     weft_win win =
         weft_win_create(self, WEFT_COMM_WORLD, user->fields, 2 * points * sizeof(double));
     uint32_t left = win != WEFT_WIN_NONE && me < mine ? user->iterations : 0;
-    for (int field = 0; left != 0; field = 1 - field) {
+    for (uint32_t sweep = 0; left != 0; sweep++) {
         const uint32_t some = left < user->sweep ? left : user->sweep;
-        const double *const in =
-            user->fields + (uint64_t)field * points + (first + user->sweep) * width;
-        double *const out =
-            user->fields + (uint64_t)(1 - field) * points + (first + user->sweep) * width;
-        if (left != user->iterations && above.rank >= 0)
+        const double *const in = tile + sweep % 2 * points;
+        double *const out = tile + (sweep + 1) % 2 * points;
+        if (sweep > 0 && above.rank >= 0)
             weft_wait(self, FROM_ABOVE, 1);
-        if (left != user->iterations && below.rank >= 0)
+        if (sweep > 0 && below.rank >= 0)
             weft_wait(self, FROM_BELOW, 1);
-        f.in = in + 1;
-        f.above = f.in - width;
-        f.above_two = f.above - width;
-        f.below = f.in + rows * width;
-        f.two_below = f.below + width;
-        f.out = out + 1;
         for (uint32_t again = 0; again < times; again++)
             if (some == 2)
-                relax_twice(self, &f);
+                relax_twice(self, in, out, width, rows, edges);
             else
                 relax_rows(self, in, out, width, rows);
         weft_sync(self);
         left -= some;
         if (left == 0)
             break;
-        hand_on(self, win, user, &above, 1 - field, out, FROM_BELOW);
-        hand_on(self, win, user, &below, 1 - field, out + (rows - user->sweep) * width, FROM_ABOVE);
+        hand_on(self, win, user, &above, (sweep + 1) % 2, out, FROM_BELOW);
+        hand_on(self, win, user, &below, (sweep + 1) % 2, out + (rows - user->sweep) * width,
+                FROM_ABOVE);
     }
     if (win != WEFT_WIN_NONE)
         weft_win_free(self, &win);

@@ -81,7 +81,8 @@ static __device__ __forceinline__ void begin_strip(const struct field *f, struct
     b->fixed = (f->edges & EDGE_ALL) != 0 || ((f->edges & EDGE_LEFT) != 0 && column < 0) ||
                ((f->edges & EDGE_RIGHT) != 0 && column >= (int64_t)f->columns);
     b->own = lane >= 2 && lane < 2 + STRIP && (size_t)b->strip * STRIP + lane - 2 < f->columns;
-    b->to = f->out + column;
+    b->to =
+        f->out + column - 4 * (int64_t)f->to; /* the fifth row that is read is the tile's first */
 }
 
 static __device__ __forceinline__ double sides(double row)
@@ -99,11 +100,9 @@ static __device__ __forceinline__ void take_point(const struct field *f, struct 
     const double w = fixed ? b->v[1] : once;
     const double twice = 0.25 * ((b->w[0] + w) + sides(b->w[1]));
 
-    if (b->row >= 4) {
-        if (b->own)
-            *b->to = twice;
-        b->to += f->to;
-    }
+    if (b->own && b->row >= 4)
+        *b->to = twice;
+    b->to += f->to;
     b->v[0] = b->v[1];
     b->v[1] = point;
     b->w[0] = b->w[1];
@@ -114,40 +113,43 @@ static __device__ __forceinline__ void take_point(const struct field *f, struct 
     }
 }
 
-/* Every step-th strip from `first` on, which is below `step`: else the warp is none, or not whole.
- * All lanes of a warp, alike. */
-static __device__ __forceinline__ void sweep_twice(const struct field *f, uint32_t first,
+/* Every step-th strip from `first` on. All lanes of a warp, alike; of one that is not whole, whose
+ * `first` is not below `step`, none. */
+static __device__ __forceinline__ void sweep_twice(const struct field *field, uint32_t first,
                                                    uint32_t step)
 {
-    const size_t strips = (f->columns + STRIP - 1) / STRIP;
-    const size_t all =
-        first < step && first < strips ? (strips - first + step - 1) / step * (f->rows + 4) : 0;
-    struct ahead ahead = {.at = NULL, .strip = first, .left = 0, .piece = 0};
-    struct behind behind = {.v = {0, 0}, .w = {0, 0}, .to = NULL, .strip = first};
+    if (first >= step)
+        return;
+    const struct field f = *field; /* in registers: stores could change what is in memory */
+    const uint32_t begin = __shfl_sync(~0u, first, 0); /* nvcc sees that it is the warp's */
+    const uint32_t strips = (uint32_t)((f.columns + STRIP - 1) / STRIP);
+    const uint32_t all =
+        begin < strips ? (strips - begin + step - 1) / step * ((uint32_t)f.rows + 4) : 0;
+    struct ahead ahead = {.at = NULL, .strip = begin, .left = 0, .piece = 0};
+    struct behind behind = {.v = {0, 0}, .w = {0, 0}, .to = NULL, .strip = begin};
     double next[AHEAD], after[AHEAD];
 
     if (all == 0)
         return;
-    begin_piece(f, &ahead);
-    begin_strip(f, &behind);
+    begin_piece(&f, &ahead);
+    begin_strip(&f, &behind);
 #pragma unroll
-    for (size_t i = 0; i < AHEAD; i++)
-        next[i] = load_point(f, &ahead, step);
-    for (size_t done = 0; done < all; done += 2 * AHEAD) { /* in turns: a move would wait */
+    for (uint32_t i = 0; i < AHEAD; i++)
+        next[i] = load_point(&f, &ahead, step);
+    /* In turns: a move would wait. Behind the last strip no lane has a column of its own. */
+    for (uint32_t done = 0; done < all; done += 2 * AHEAD) {
 #pragma unroll
-        for (size_t i = 0; i < AHEAD; i++)
-            after[i] = load_point(f, &ahead, step);
+        for (uint32_t i = 0; i < AHEAD; i++)
+            after[i] = load_point(&f, &ahead, step);
 #pragma unroll
-        for (size_t i = 0; i < AHEAD; i++)
-            if (done + i < all)
-                take_point(f, &behind, next[i], step);
+        for (uint32_t i = 0; i < AHEAD; i++)
+            take_point(&f, &behind, next[i], step);
 #pragma unroll
-        for (size_t i = 0; i < AHEAD; i++)
-            next[i] = load_point(f, &ahead, step);
+        for (uint32_t i = 0; i < AHEAD; i++)
+            next[i] = load_point(&f, &ahead, step);
 #pragma unroll
-        for (size_t i = 0; i < AHEAD; i++)
-            if (done + AHEAD + i < all)
-                take_point(f, &behind, after[i], step);
+        for (uint32_t i = 0; i < AHEAD; i++)
+            take_point(&f, &behind, after[i], step);
     }
 }
 

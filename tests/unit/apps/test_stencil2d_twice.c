@@ -33,6 +33,7 @@ static double exchange(double own, int lane)
 #define __CUDACC__
 #define __device__
 #define __forceinline__                      inline
+#define __shfl_sync(mask, value, lane)       (value)
 #define __shfl_up_sync(mask, value, delta)   exchange(value, (int)threadIdx.x - (delta))
 #define __shfl_down_sync(mask, value, delta) exchange(value, (int)threadIdx.x + (delta))
 #include "twice.h"
