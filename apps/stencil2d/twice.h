@@ -113,6 +113,12 @@ static __device__ __forceinline__ void take_point(const struct field *f, struct 
     }
 }
 
+/* What all lanes have alike: nvcc sees that they do, and that they branch together. */
+static __device__ __forceinline__ uint32_t of_warp(uint32_t value)
+{
+    return __shfl_sync(~0u, value, 0);
+}
+
 /* Every step-th strip from `first` on. All lanes of a warp, alike; of one that is not whole, whose
  * `first` is not below `step`, none. */
 static __device__ __forceinline__ void sweep_twice(const struct field *field, uint32_t first,
@@ -120,9 +126,13 @@ static __device__ __forceinline__ void sweep_twice(const struct field *field, ui
 {
     if (first >= step)
         return;
-    const struct field f = *field; /* in registers: stores could change what is in memory */
-    const uint32_t begin = __shfl_sync(~0u, first, 0); /* nvcc sees that it is the warp's */
-    const uint32_t strips = (uint32_t)((f.columns + STRIP - 1) / STRIP);
+    struct field f = *field; /* in registers: stores could change what is in memory */
+    f.rows = of_warp((uint32_t)f.rows);
+    f.columns = of_warp((uint32_t)f.columns);
+    f.edges = of_warp(f.edges);
+    step = of_warp(step);
+    const uint32_t begin = of_warp(first);
+    const uint32_t strips = ((uint32_t)f.columns + STRIP - 1) / STRIP;
     const uint32_t all =
         begin < strips ? (strips - begin + step - 1) / step * ((uint32_t)f.rows + 4) : 0;
     struct ahead ahead = {.at = NULL, .strip = begin, .left = 0, .piece = 0};
