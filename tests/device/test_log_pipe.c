@@ -1,20 +1,25 @@
 /*
  * Ranks log into a pipe that nobody reads: data moves on, also that of ranks whose own lines are
  * not printed, and an error ends the job. Into one whose reader is late: it gets every line. Into
- * one whose reader has left: that ends nothing. And into a file whose writes take longer than the
- * kernel, as on a network: data moves on. The job runs in a child process.
+ * one whose reader has left: that ends nothing, neither the services nor a program whose thread
+ * prints while it waits for messages. And into a file whose writes take longer than the kernel, as
+ * on a network: data moves on. The job runs in a child process.
  */
 #include "support/test.h"
 
 enum { LINES = 5000, ROUNDS = 200, LAST = 8 /* rounds in which all log */, LONG = 100000 };
+enum { APART_LINES = 100, APART_US = 1000 };
 
 #ifndef __CUDACC__
+#include "base/task.h"
+
 #include <unistd.h>
 #endif
 
 struct data {
     struct test_check check;
     uint32_t lines; /* that rank 0 logs */
+    bool apart;     /* with a pause after each */
     bool fails;     /* the last rank, when its messages have gone round */
 };
 
@@ -23,8 +28,13 @@ WEFT_KERNEL(log_pipe_kernel, struct data, user)
     const int n = weft_size(self, WEFT_COMM_WORLD), me = weft_rank(self, WEFT_COMM_WORLD);
 
     if (me == 0) {
-        for (uint32_t i = 0; i < user->lines; i++)
+        for (uint32_t i = 0; i < user->lines; i++) {
             weft_log(self, "line %u", i);
+#ifndef __CUDACC__
+            if (user->apart)
+                usleep(APART_US);
+#endif
+        }
     } else {
         const int right = me + 1 < n ? me + 1 : 1, left = me > 1 ? me - 1 : n - 1;
         for (int round = 0; round < ROUNDS; round++) {
@@ -46,6 +56,8 @@ WEFT_KERNEL(log_pipe_kernel, struct data, user)
 }
 
 #ifndef __CUDACC__
+#include <weft/message.h>
+
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -89,6 +101,37 @@ static int unread_body(struct test_env *env)
 static int late_body(struct test_env *env)
 {
     return run(env, LINES, false);
+}
+
+/* Until the kernel is over, the program's threads have messages to wait for. */
+static int messages_body(struct test_env *env)
+{
+    struct data data = {.lines = APART_LINES, .apart = true};
+    const int n = env->numbers->processes, me = env->numbers->process;
+    const uint64_t end = weft_now_ns() + (uint64_t)APART_LINES * APART_US * 1000;
+    sigset_t pipes; /* a thread of the library's own, as with --local, has no signals */
+    bool goes_on = n > 1;
+
+    sigemptyset(&pipes);
+    sigaddset(&pipes, SIGPIPE);
+    pthread_sigmask(SIG_UNBLOCK, &pipes, NULL);
+    if (!test_prepare(env, &log_pipe_kernel) || !test_start(env, &data, sizeof(data)))
+        return TEST_FAILED;
+    while (goes_on) {
+        if (me == 0) {
+            goes_on = weft_now_ns() < end;
+            for (int i = 1; i < n; i++)
+                TEST_EQ(env, weft_host_send(env->job, WEFT_COMM_HOST, i, 0, &goes_on, 1), WEFT_OK);
+            for (int i = 1; i < n; i++)
+                TEST_EQ(env, weft_host_receive(env->job, WEFT_COMM_HOST, i, 0, NULL, 0, NULL),
+                        WEFT_OK);
+        } else {
+            TEST_EQ(env, weft_host_receive(env->job, WEFT_COMM_HOST, 0, 0, &goes_on, 1, NULL),
+                    WEFT_OK);
+            TEST_EQ(env, weft_host_send(env->job, WEFT_COMM_HOST, 0, 0, NULL, 0), WEFT_OK);
+        }
+    }
+    return test_finish(env, &data) ? TEST_PASSED : TEST_FAILED;
 }
 
 /* The kernel ends before any write does. */
@@ -172,6 +215,18 @@ static int read_lines(int end)
     return lines;
 }
 
+static bool survives_its_reader(int argc, char **argv, int (*body)(struct test_env *env))
+{
+    int end;
+    const pid_t pid = start(argc, argv, body, false, &end);
+
+    close(end);
+    if (finish(pid) == TEST_PASSED)
+        return true;
+    fprintf(stderr, "FAILED the job did not survive its reader\n");
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     int end;
@@ -181,12 +236,9 @@ int main(int argc, char **argv)
     close(end);
     if (result != TEST_PASSED)
         return TEST_FAILED;
-    const pid_t left = start(argc, argv, late_body, false, &end);
-    close(end);
-    if (finish(left) != TEST_PASSED) {
-        fprintf(stderr, "FAILED the job did not survive its reader\n");
+    if (!survives_its_reader(argc, argv, late_body) ||
+        !survives_its_reader(argc, argv, messages_body))
         return TEST_FAILED;
-    }
     const pid_t late = start(argc, argv, late_body, false, &end);
     poll(NULL, 0, 500);
     const int lines = read_lines(end);
