@@ -60,8 +60,8 @@ static weft_status store(void *field, const void *value, size_t bytes, double nu
                          const struct weft_config_row *row, const char *text)
 {
     if (errno != 0 || number < row->min || number > row->max)
-        return weft_err(WEFT_ERR_CONFIG, "WEFT_%s=%s: not in %.15g..%.15g %s", row->name, text,
-                        row->min, row->max, row->unit);
+        return weft_err(WEFT_ERR_CONFIG, "WEFT_%s=%s: not in %.15g..%.15g%s%s", row->name, text,
+                        row->min, row->max, row->unit[0] != 0 ? " " : "", row->unit);
     if (strstr(row->doc, "a power of two") != NULL &&
         ((uint64_t)number & ((uint64_t)number - 1)) != 0)
         return bad(row, text, "not a power of two");

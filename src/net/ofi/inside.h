@@ -115,6 +115,7 @@ struct weft_transport {
     /* The receive task's own. */
     struct weft_ofi_op *released; /* buffers to be posted again */
     uint32_t posted;
+    uint32_t vain; /* wakings by its queue's descriptor since something was in the queue */
 };
 
 /* ---- choose.c: which provider, which interface, what it can do ---- */

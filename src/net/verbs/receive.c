@@ -50,16 +50,27 @@ weft_status weft_verbs_receive_open(struct weft_transport *t)
 
 /* ---- what arrives -------------------------------------------------------------------------- */
 
-static weft_status receive_failed(const struct weft_transport *t, int process,
-                                  const struct ibv_wc *wc)
+/* Who sent to a queue pair: several processes to one of DC, and to that of datagrams. */
+static const char *sender(struct weft_transport *t, uint32_t qpn)
+{
+    const int process = weft_verbs_process(t, qpn);
+
+    if (process < 0)
+        return "some process";
+    snprintf(t->receive_text, sizeof(t->receive_text), "process %d", process);
+    return t->receive_text;
+}
+
+static weft_status receive_failed(struct weft_transport *t, const struct ibv_wc *wc)
 {
     if (wc->status == IBV_WC_WR_FLUSH_ERR)
         return WEFT_OK; /* the send side knows why */
     if (wc->status == IBV_WC_LOC_LEN_ERR)
-        return weft_err(WEFT_ERR_PROTOCOL, "verbs: process %d sent a packet of more than %d bytes",
-                        process, WEFT_VERBS_LONGEST);
-    return weft_err(WEFT_ERR_NETWORK, "verbs: a receive from process %d failed on %s: %s (0x%x)",
-                    process, t->device.name, ibv_wc_status_str(wc->status), wc->vendor_err);
+        return weft_err(WEFT_ERR_PROTOCOL, "verbs: %s sent a packet of more than %d bytes",
+                        sender(t, wc->qp_num), WEFT_VERBS_LONGEST);
+    return weft_err(WEFT_ERR_NETWORK, "verbs: a receive from %s failed on %s: %s (0x%x)",
+                    sender(t, wc->qp_num), t->device.name, ibv_wc_status_str(wc->status),
+                    wc->vendor_err);
 }
 
 /* A receive was consumed; *event: by what, of whom its connection is. *is: there is one. */
@@ -76,7 +87,7 @@ static weft_status take(struct weft_transport *t, const struct ibv_wc *wc,
     t->counts.receives++;
     if (wc->status != IBV_WC_SUCCESS) {
         weft_verbs_give_back(t, process, wc->wr_id);
-        return receive_failed(t, process, wc);
+        return receive_failed(t, wc);
     }
     *is = true;
     *event = (struct weft_transport_event){.kind = WEFT_EVENT_PACKET,
@@ -113,8 +124,8 @@ static weft_status take_news(struct weft_transport *t, const struct ibv_async_ev
         return WEFT_OK;
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
-        return weft_err(WEFT_ERR_PROTOCOL, "verbs: %s: what process %d sent was refused: %s", name,
-                        weft_verbs_process(t, news->element.qp->qp_num), what);
+        return weft_err(WEFT_ERR_PROTOCOL, "verbs: %s: what %s sent was refused: %s", name,
+                        sender(t, news->element.qp->qp_num), what);
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_CQ_ERR:
     case IBV_EVENT_SRQ_ERR:

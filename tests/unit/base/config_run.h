@@ -48,6 +48,7 @@ static inline void bad(const char *name, const char *value, const char *why)
         fail_msg("%s=%s was accepted", name, value);
     if (strstr(weft_err_last(), name) == NULL || strstr(weft_err_last(), why) == NULL)
         fail_msg("%s=%s: \"%s\" does not say \"%s\"", name, value, weft_err_last(), why);
+    assert_int_not_equal(weft_err_last()[strlen(weft_err_last()) - 1], ' ');
     assert_memory_equal(&config, &before, sizeof(config));
 }
 

@@ -1,8 +1,10 @@
 /*
- * packets, writes and events of ofi over a provider that fails when it is asked (provider.h), and
- * how a transport is closed of which a process was lost.
+ * packets, writes and events of ofi over a provider that fails when it is asked (provider.h), how a
+ * transport is closed of which a process was lost, and how long a receive side sleeps.
  */
 #include "provider.h"
+
+#include <unistd.h>
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
@@ -282,6 +284,50 @@ static void test_close(void **state)
     }
 }
 
+static int nothing_waits(struct fid_fabric *fabric, struct fid **fids, int count)
+{
+    (void)fabric, (void)fids, (void)count;
+    return 0;
+}
+
+/* Rounds of a receive side with nothing to do, in so many seconds. */
+static int idle_rounds(struct weft_transport *t, double seconds)
+{
+    const uint64_t end = weft_now_ns() + (uint64_t)(seconds * 1e9);
+    int rounds = 0;
+
+    for (; weft_now_ns() < end; rounds++) {
+        assert_int_equal(take(t, WEFT_NET_RECEIVE), 0);
+        assert_true(weft_ofi_sleep(t, 10000000));
+    }
+    return rounds;
+}
+
+/* A descriptor that always says that something came is not believed for long. */
+static void test_sleep(void **state)
+{
+    static struct fi_ops_fabric ops = {.size = sizeof(ops), .trywait = nothing_waits};
+    static struct fid_fabric fabric = {.ops = &ops};
+    struct weft_transport *t = make();
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    t->fabric = &fabric;
+    t->fd[WEFT_NET_RECEIVE] = t->fd[WEFT_NET_SEND] = ends[0];
+    assert_true(idle_rounds(t, 0.2) < 100);
+    assert_int_equal(write(ends[1], "x", 1), 1);
+    assert_true(idle_rounds(t, 0.2) < 3000); /* else some 100,000 */
+    waiting[waiting_count++] =
+        (struct fi_cq_data_entry){.op_context = &t->pools->ops[0], .flags = FI_RECV, .len = 8};
+    assert_int_equal(take(t, WEFT_NET_RECEIVE), 1);
+    assert_true(weft_ofi_sleep(t, 10000000));
+    assert_int_equal(t->vain, 1); /* the descriptor has woken it again */
+    close(ends[0]);
+    close(ends[1]);
+    destroy(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -294,6 +340,7 @@ int main(void)
         cmocka_unit_test(test_failed_receives),
         cmocka_unit_test(test_data),
         cmocka_unit_test(test_close),
+        cmocka_unit_test(test_sleep),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -222,6 +222,9 @@ static void errors(void **state)
     assert_int_equal(says(IBV_EVENT_QP_ACCESS_ERR), -(int)WEFT_ERR_PROTOCOL);
     assert_non_null(strstr(weft_err_last(), "process 3"));
     assert_int_equal(says(IBV_EVENT_QP_REQ_ERR), -(int)WEFT_ERR_PROTOCOL);
+    qps[3].qp_num = 5; /* whose it is nobody knows, as of one to which several send */
+    assert_int_equal(says(IBV_EVENT_QP_ACCESS_ERR), -(int)WEFT_ERR_PROTOCOL);
+    assert_non_null(strstr(weft_err_last(), "what some process sent"));
     close_process();
 }
 
