@@ -34,7 +34,5 @@ bool weft_net_has_dmabuf(const struct weft_net_open *open)
 
 int weft_net_dmabuf(const struct weft_net_open *open, void *base, size_t bytes, uint64_t *offset)
 {
-    return weft_net_has_dmabuf(open)
-               ? open->device->ops->dmabuf(open->device->device, base, bytes, offset)
-               : -1;
+    return open->device->ops->dmabuf(open->device->device, base, bytes, offset);
 }

@@ -168,7 +168,7 @@ static inline bool weft_net_is_later(const struct weft_net_open *open)
  */
 bool weft_net_pin(const struct weft_net_open *open, const char *name, void *memory, size_t bytes);
 void weft_net_unpin(const struct weft_net_open *open, void *memory); /* NULL: nothing */
-/* device.h: dmabuf, for a transport whose own device writes windows; -1: there is none. As reg. */
+/* device.h: dmabuf, for a transport whose own device writes windows, if there is one. As reg. */
 bool weft_net_has_dmabuf(const struct weft_net_open *open);
 int weft_net_dmabuf(const struct weft_net_open *open, void *base, size_t bytes, uint64_t *offset);
 

@@ -156,6 +156,8 @@ static bool fits(const struct weft_transport *t, const struct fi_info *info,
 {
     const struct weft_config *config = t->open.config;
     const char *provider = info->fabric_attr->prov_name;
+    const bool reached =
+        !is_ip(info) || t->open.one_host || !weft_address_is_loopback(info->src_addr);
 
     if (info->ep_attr->max_msg_size < WEFT_OFI_PACKET ||
         info->domain_attr->mr_key_size > sizeof(uint64_t))
@@ -163,15 +165,13 @@ static bool fits(const struct weft_transport *t, const struct fi_info *info,
     if (config->ofi_provider[0] == 0 && strcmp(provider, "shm") == 0)
         return false; /* of one host only; weft's own shm is better */
     if (config->ofi_domain[0] != 0)
-        return strcmp(info->domain_attr->name, config->ofi_domain) == 0 &&
-               (!is_ip(info) || t->open.one_host || !weft_address_is_loopback(info->src_addr));
+        return strcmp(info->domain_attr->name, config->ofi_domain) == 0 && reached;
     if (address != NULL && is_ip(info))
         return weft_ofi_same_host_address(info->src_addr, address);
     if (config->interface[0] != 0 && !is_ip(info))
         return strcmp(info->domain_attr->name, config->interface) == 0 ||
                (config->ofi_provider[0] != 0 && address != NULL);
-    return config->interface[0] == 0 &&
-           (!is_ip(info) || t->open.one_host || !weft_address_is_loopback(info->src_addr));
+    return config->interface[0] == 0 && reached;
 }
 
 static void note_abilities(struct weft_transport *t, enum want want)

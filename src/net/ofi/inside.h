@@ -94,9 +94,10 @@ struct weft_transport {
     struct fid_av *av;
     struct fid_cq *cq[2]; /* by side */
     struct fid_ep *ep;
-    bool enabled;            /* the endpoint */
-    uint32_t packet;         /* the longest, here */
-    unsigned char name[160]; /* libfabric's address of the endpoint; zeros behind it */
+    bool enabled;    /* the endpoint */
+    uint32_t packet; /* the longest, here */
+    unsigned char
+        name[160]; /* libfabric's address of the endpoint; zeros behind it, one at least */
     size_t name_bytes;
     fi_addr_t *addresses; /* of the processes */
     struct weft_ofi_pool *pools;

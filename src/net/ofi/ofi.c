@@ -76,10 +76,10 @@ static weft_status take_address(struct weft_transport *t)
 {
     t->name_bytes = sizeof(t->name);
     const int error = fi_getname(&t->ep->fid, t->name, &t->name_bytes);
-    return error == 0 && t->name_bytes <= sizeof(t->name)
+    return error == 0 && t->name_bytes < sizeof(t->name)
                ? WEFT_OK
                : weft_err(WEFT_ERR_NETWORK, "ofi: an address of %zu bytes, of %zu at most: %s",
-                          t->name_bytes, sizeof(t->name), weft_ofi_error(error));
+                          t->name_bytes, sizeof(t->name) - 1, weft_ofi_error(error));
 }
 
 /* The memory of packets, and the receives posted. */
@@ -192,12 +192,6 @@ static weft_status open_ofi(struct weft_transport **t, const struct weft_net_ope
     return WEFT_OK;
 }
 
-/* Addresses are texts, which differ in length: they hold a process's number, for one. */
-static bool is_text(const struct weft_transport *t)
-{
-    return t->info->addr_format == FI_ADDR_STR;
-}
-
 /*
  * Not ordered: ofi_rxm lets the remote data of a write pass packets that wait for buffers. What can
  * be injected is quicker as a packet than as a write.
@@ -229,7 +223,7 @@ static void weft_ofi_caps(struct weft_transport *t, struct weft_transport_caps *
     };
     snprintf(caps->alike, sizeof(caps->alike), "%.29s, %u bits beside a write, addresses %u:%zu",
              t->info->fabric_attr->prov_name, t->can.data_bits, t->info->addr_format,
-             is_text(t) ? 0 : t->name_bytes);
+             t->info->addr_format == FI_ADDR_STR ? 0 : t->name_bytes); /* texts differ in length */
     snprintf(caps->net.about, sizeof(caps->net.about), "libfabric provider %s on %s",
              t->info->fabric_attr->prov_name, t->info->domain_attr->name);
 }
@@ -239,7 +233,7 @@ static weft_status weft_ofi_connect(struct weft_transport *t, int process, const
     _Alignas(8) unsigned char name[sizeof(t->name)];
 
     memcpy(name, address, sizeof(name));
-    if (is_text(t) && memchr(name, 0, sizeof(name)) == NULL)
+    if (memchr(name, 0, sizeof(name)) == NULL)
         return weft_err(WEFT_ERR_PROTOCOL, "ofi: the address of process %d has no end", process);
     return fi_av_insert(t->av, name, 1, &t->addresses[process], 0, NULL) == 1
                ? WEFT_OK

@@ -260,11 +260,6 @@ weft_status weft_peer_deliver_packet(struct weft_net *net, const struct weft_pac
 /* A write, whose data is there. */
 weft_status weft_peer_deliver_written(struct weft_net *net, int process, uint32_t notice);
 
-/* Whether another batch may wait. If not, nothing is to be delivered. */
-static inline bool weft_peer_has_batch(const struct weft_net *net)
-{
-    return net->batches.waiting < WEFT_PEER_BATCHES;
-}
 /* Ends a batch, which is concluded at once if nothing is on its way to a device. */
 weft_status weft_peer_batch_end(struct weft_net *net);
 /* Concludes the batches whose data is there. *did is set while any wait: nothing rings then. */

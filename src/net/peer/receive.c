@@ -214,7 +214,7 @@ static weft_status take_events(struct weft_net *net, bool *did)
     const uint32_t before = net->taken_count;
     weft_status status = WEFT_OK;
 
-    if (!weft_peer_has_batch(net) ||
+    if (net->batches.waiting == WEFT_PEER_BATCHES ||
         before - net->concluded > WEFT_PEER_DELIVERED - WEFT_PEER_EVENTS - WEFT_PEER_WINDOW)
         return WEFT_OK;
     const int count = net->ops->poll[WEFT_NET_RECEIVE](net->transport, events, WEFT_PEER_EVENTS);

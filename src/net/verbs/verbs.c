@@ -40,18 +40,6 @@ static struct ibv_cq *make_cq(struct weft_transport *t, uint32_t entries, const 
     return cq;
 }
 
-/* As the configuration and the device have it. */
-static void plan_sizes(struct weft_transport *t)
-{
-    const struct weft_config *config = t->open.config;
-    const struct ibv_device_attr *attr = &t->device.attr;
-    const int cqes = attr->max_cqe - WEFT_VERBS_DATAGRAMS;
-
-    t->receives = (uint32_t)weft_verbs_at_most((int)config->verbs_receives,
-                                               weft_verbs_at_most(attr->max_srq_wr, cqes));
-    t->sends = (uint32_t)config->verbs_sends;
-}
-
 /* The memory of packets. */
 static weft_status open_memory(struct weft_transport *t)
 {
@@ -112,7 +100,10 @@ static weft_status open_steps(struct weft_transport *t)
     fcntl(t->device.context->async_fd, F_SETFL,
           fcntl(t->device.context->async_fd, F_GETFL) | O_NONBLOCK);
     t->dmabuf = config->verbs_dmabuf != 0 && weft_net_has_dmabuf(&t->open);
-    plan_sizes(t);
+    const int most = weft_verbs_at_most(t->device.attr.max_srq_wr,
+                                        t->device.attr.max_cqe - WEFT_VERBS_DATAGRAMS);
+    t->receives = (uint32_t)weft_verbs_at_most((int)config->verbs_receives, most);
+    t->sends = (uint32_t)config->verbs_sends;
     t->peers = calloc(processes, sizeof(*t->peers));
     if (t->peers == NULL)
         return weft_err(WEFT_ERR_MEMORY, "verbs: no memory for %zu peers", processes);

@@ -328,6 +328,18 @@ static void test_sleep(void **state)
     destroy(t);
 }
 
+/* What another process says of itself may be a text without an end, which a provider would read. */
+static void test_address(void **state)
+{
+    struct weft_transport *t = make();
+    unsigned char endless[sizeof(t->name)];
+
+    (void)state;
+    memset(endless, 'x', sizeof(endless));
+    assert_int_equal(weft_transport_ofi.connect(t, 1, endless), WEFT_ERR_PROTOCOL);
+    destroy(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -341,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_data),
         cmocka_unit_test(test_close),
         cmocka_unit_test(test_sleep),
+        cmocka_unit_test(test_address),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
