@@ -111,5 +111,5 @@ int main(void)
 {
     setbuf(stdout, NULL);
     setenv("WEFT_CPU_WORKERS", "2", 1); /* a thread for each rank */
-    return !run(1) | !run(LINES);
+    return run(1) && run(LINES) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
