@@ -13,15 +13,9 @@ static dart_ret_t enter(const char *call, dart_team_t team, size_t nelem, dart_d
                                              : INVALID(call, "root %d of %d", root, (*t)->members);
 }
 
-dart_ret_t weftdart_finish(weft_status status, weft_team_op **op)
-{
-    return weftdart_result(status == WEFT_OK ? weft_team_wait(op) : status);
-}
-
-/* Where a collective begins: the team t, the bytes of nelem elements, what is begun. */
+/* Where a collective begins: the team t, the bytes of nelem elements. */
 #define ENTER(nelem, root)                                                                         \
     struct weftdart_team *t;                                                                       \
-    weft_team_op *begun;                                                                           \
     size_t bytes;                                                                                  \
     TRY(enter(__func__, team, nelem, type, root, &t, &bytes))
 
@@ -30,37 +24,35 @@ dart_ret_t dart_barrier(dart_team_t team)
     const dart_datatype_t type = DART_TYPE_BYTE;
 
     ENTER(0, 0);
-    return weftdart_finish(weft_team_barrier(t->team, &begun), &begun);
+    return weftdart_result(weft_team_barrier(t->team, NULL));
 }
 
 dart_ret_t dart_bcast(void *buf, size_t nelem, dart_datatype_t type, dart_team_unit_t root,
                       dart_team_t team)
 {
     ENTER(nelem, root.id);
-    return weftdart_finish(weft_team_broadcast(t->team, root.id, buf, bytes, &begun), &begun);
+    return weftdart_result(weft_team_broadcast(t->team, root.id, buf, bytes, NULL));
 }
 
 dart_ret_t dart_scatter(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
                         dart_team_unit_t root, dart_team_t team)
 {
     ENTER(nelem, root.id);
-    return weftdart_finish(weft_team_scatter(t->team, root.id, sendbuf, recvbuf, bytes, &begun),
-                           &begun);
+    return weftdart_result(weft_team_scatter(t->team, root.id, sendbuf, recvbuf, bytes, NULL));
 }
 
 dart_ret_t dart_gather(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
                        dart_team_unit_t root, dart_team_t team)
 {
     ENTER(nelem, root.id);
-    return weftdart_finish(weft_team_gather(t->team, root.id, sendbuf, bytes, recvbuf, &begun),
-                           &begun);
+    return weftdart_result(weft_team_gather(t->team, root.id, sendbuf, bytes, recvbuf, NULL));
 }
 
 dart_ret_t dart_allgather(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
                           dart_team_t team)
 {
     ENTER(nelem, 0);
-    return weftdart_finish(weft_team_allgather(t->team, sendbuf, bytes, recvbuf, &begun), &begun);
+    return weftdart_result(weft_team_allgather(t->team, sendbuf, bytes, recvbuf, NULL));
 }
 
 dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_t type,
@@ -79,16 +71,15 @@ dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_
     for (size_t i = 0; i < 2 * members; i++)
         TRY(weftdart_bytes(__func__, i < members ? nrecvelem[i] : recvdispls[i - members], type,
                            &sizes[i]));
-    return weftdart_finish(
-        weft_team_allgather_sizes(t->team, sendbuf, recvbuf, sizes, sizes + members, &begun),
-        &begun);
+    return weftdart_result(
+        weft_team_allgather_sizes(t->team, sendbuf, recvbuf, sizes, sizes + members, NULL));
 }
 
 dart_ret_t dart_alltoall(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
                          dart_team_t team)
 {
     ENTER(nelem, 0);
-    return weftdart_finish(weft_team_alltoall(t->team, sendbuf, recvbuf, bytes, &begun), &begun);
+    return weftdart_result(weft_team_alltoall(t->team, sendbuf, recvbuf, bytes, NULL));
 }
 
 dart_ret_t dart_allreduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
@@ -98,8 +89,7 @@ dart_ret_t dart_allreduce(const void *sendbuf, void *recvbuf, size_t nelem, dart
 
     ENTER(nelem, 0);
     TRY(weftdart_combine(__func__, type, op, &nelem, &combine));
-    return weftdart_finish(weft_team_allreduce(t->team, sendbuf, recvbuf, nelem, &combine, &begun),
-                           &begun);
+    return weftdart_result(weft_team_allreduce(t->team, sendbuf, recvbuf, nelem, &combine, NULL));
 }
 
 dart_ret_t dart_reduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_datatype_t type,
@@ -109,8 +99,8 @@ dart_ret_t dart_reduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_da
 
     ENTER(nelem, root.id);
     TRY(weftdart_combine(__func__, type, op, &nelem, &combine));
-    return weftdart_finish(
-        weft_team_reduce(t->team, root.id, sendbuf, recvbuf, nelem, &combine, &begun), &begun);
+    return weftdart_result(
+        weft_team_reduce(t->team, root.id, sendbuf, recvbuf, nelem, &combine, NULL));
 }
 
 /* ---- messages -------------------------------------------------------------------------------- */

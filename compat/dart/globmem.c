@@ -147,7 +147,6 @@ dart_ret_t weftdart_settle(struct weftdart_team *t)
     size_t words = WEFTDART_SEGMENTS / 64;
     weft_combine both;
     bool registered = false; /* the same at all units */
-    weft_team_op *begun;
 
     for (int i = 1; i < WEFTDART_SEGMENTS; i++)
         if (segments[i].there && segments[i].adopted && segments[i].team == t->id) {
@@ -157,7 +156,7 @@ dart_ret_t weftdart_settle(struct weftdart_team *t)
     if (!registered)
         return DART_OK;
     TRY(weftdart_combine(__func__, DART_TYPE_ULONG, DART_OP_BAND, &words, &both));
-    TRY(weftdart_finish(weft_team_allreduce(t->team, gone, gone, words, &both, &begun), &begun));
+    TRY_WEFT(weft_team_allreduce(t->team, gone, gone, words, &both, NULL));
     for (int i = 1; i < WEFTDART_SEGMENTS; i++)
         if ((gone[i / 64] >> i % 64 & 1) != 0) {
             TRY_WEFT(weft_gfree(weftdart.job, &segments[i].span));

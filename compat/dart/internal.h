@@ -126,8 +126,6 @@ dart_ret_t weftdart_team_of(const char *call, dart_team_t team, struct weftdart_
     struct weftdart_team *t;                                                                       \
     TRY(weftdart_team_of(call, team, &t))
 dart_ret_t weftdart_members(const char *call, dart_team_t team, struct dart_group_struct *members);
-/* Waits for a collective that was begun with that status. */
-dart_ret_t weftdart_finish(weft_status status, weft_team_op **op);
 
 /* ---- globmem.c ------------------------------------------------------------------------------- */
 

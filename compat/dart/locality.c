@@ -25,14 +25,12 @@ dart_ret_t weftdart_locality_open(void)
         .memory_mib =
             (int)((uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) >> 20)};
     struct weftdart_team *all;
-    weft_team_op *begun;
 
     gethostname(mine.host, sizeof(mine.host) - 1);
     origins = calloc((size_t)weftdart.units, sizeof(*origins));
     TRY_MEMORY_OF("dart_init", origins);
     TRY(weftdart_team_of("dart_init", DART_TEAM_ALL, &all));
-    return weftdart_finish(weft_team_allgather(all->team, &mine, sizeof(mine), origins, &begun),
-                           &begun);
+    return weftdart_result(weft_team_allgather(all->team, &mine, sizeof(mine), origins, NULL));
 }
 
 void weftdart_locality_close(void)

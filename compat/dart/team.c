@@ -137,7 +137,6 @@ static dart_ret_t create(const char *call, dart_team_t team, const struct dart_g
                          dart_team_t *newteam)
 {
     struct dart_group_struct members = {{0}};
-    weft_team_op *begun;
     weft_comm comm;
     int number = 0;
 
@@ -147,7 +146,7 @@ static dart_ret_t create(const char *call, dart_team_t team, const struct dart_g
     FREED struct offer *const all = calloc((size_t)from->members, sizeof(*all));
     TRY_MEMORY_OF(call, all);
     dart_ret_t code =
-        weftdart_finish(weft_team_allgather(from->team, &mine, sizeof(mine), all, &begun), &begun);
+        weftdart_result(weft_team_allgather(from->team, &mine, sizeof(mine), all, NULL));
     if (code == DART_OK)
         code = agree(call, from, group, all, &number, &members);
     /* Also after an error, which others may not have: they wait in this call. */
