@@ -4,20 +4,20 @@
 /* ---- collectives ----------------------------------------------------------------------------- */
 
 /* The team, the bytes of nelem elements, and the root where there is one. */
-static dart_ret_t enter(const char *call, dart_team_t team, size_t nelem, dart_datatype_t type,
-                        int root, struct weftdart_team **t, size_t *bytes)
+static dart_ret_t enter(dart_team_t team, size_t nelem, dart_datatype_t type, int root,
+                        struct weftdart_team **t, size_t *bytes)
 {
-    TRY(weftdart_team_of(call, team, t));
-    TRY(weftdart_bytes(call, nelem, type, bytes));
+    TRY(weftdart_team_of(team, t));
+    TRY(weftdart_bytes(nelem, type, bytes));
     return root >= 0 && root < (*t)->members ? DART_OK
-                                             : INVALID(call, "root %d of %d", root, (*t)->members);
+                                             : INVALID("root %d of %d", root, (*t)->members);
 }
 
 /* Where a collective begins: the team t, the bytes of nelem elements. */
 #define ENTER(nelem, root)                                                                         \
     struct weftdart_team *t;                                                                       \
     size_t bytes;                                                                                  \
-    TRY(enter(__func__, team, nelem, type, root, &t, &bytes))
+    TRY(NAMED(enter(team, nelem, type, root, &t, &bytes)))
 
 dart_ret_t dart_barrier(dart_team_t team)
 {
@@ -63,14 +63,13 @@ dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_
     TRY_PLACE(recvdispls);
     ENTER(nsendelem, 0);
     if (nsendelem != nrecvelem[t->me])
-        return INVALID(__func__, "unit %d sends %zu elements, and receives %zu", t->me, nsendelem,
+        return INVALID("unit %d sends %zu elements, and receives %zu", t->me, nsendelem,
                        nrecvelem[t->me]);
     const size_t members = (size_t)t->members;
     FREED size_t *const sizes = calloc(2 * members, sizeof(*sizes));
     TRY_MEMORY(sizes);
     for (size_t i = 0; i < 2 * members; i++)
-        TRY(weftdart_bytes(__func__, i < members ? nrecvelem[i] : recvdispls[i - members], type,
-                           &sizes[i]));
+        TRY(weftdart_bytes(i < members ? nrecvelem[i] : recvdispls[i - members], type, &sizes[i]));
     return weftdart_result(
         weft_team_allgather_sizes(t->team, sendbuf, recvbuf, sizes, sizes + members, NULL));
 }
@@ -88,7 +87,7 @@ dart_ret_t dart_allreduce(const void *sendbuf, void *recvbuf, size_t nelem, dart
     weft_combine combine;
 
     ENTER(nelem, 0);
-    TRY(weftdart_combine(__func__, type, op, &nelem, &combine));
+    TRY(weftdart_combine(type, op, &nelem, &combine));
     return weftdart_result(weft_team_allreduce(t->team, sendbuf, recvbuf, nelem, &combine, NULL));
 }
 
@@ -98,7 +97,7 @@ dart_ret_t dart_reduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_da
     weft_combine combine;
 
     ENTER(nelem, root.id);
-    TRY(weftdart_combine(__func__, type, op, &nelem, &combine));
+    TRY(weftdart_combine(type, op, &nelem, &combine));
     return weftdart_result(
         weft_team_reduce(t->team, root.id, sendbuf, recvbuf, nelem, &combine, NULL));
 }
@@ -111,16 +110,16 @@ dart_ret_t dart_send(const void *sendbuf, size_t nelem, dart_datatype_t type, in
     size_t bytes;
 
     TRY_OPEN();
-    TRY(weftdart_bytes(__func__, nelem, type, &bytes));
+    TRY(weftdart_bytes(nelem, type, &bytes));
     return weftdart_result(
         weft_host_send(weftdart.job, WEFT_COMM_HOST, unit.id, tag, sendbuf, bytes));
 }
 
 /* WEFT_ANY is no unit and no tag of DART. */
-static dart_ret_t check_receive(const char *call, int tag, dart_global_unit_t unit)
+static dart_ret_t check_receive(int tag, dart_global_unit_t unit)
 {
-    TRY(weftdart_open(call));
-    return tag >= 0 && unit.id >= 0 ? DART_OK : INVALID(call, "tag %d, unit %d", tag, unit.id);
+    TRY(weftdart_open());
+    return tag >= 0 && unit.id >= 0 ? DART_OK : INVALID("tag %d, unit %d", tag, unit.id);
 }
 
 dart_ret_t dart_recv(void *recvbuf, size_t nelem, dart_datatype_t type, int tag,
@@ -128,8 +127,8 @@ dart_ret_t dart_recv(void *recvbuf, size_t nelem, dart_datatype_t type, int tag,
 {
     size_t bytes;
 
-    TRY(check_receive(__func__, tag, unit));
-    TRY(weftdart_bytes(__func__, nelem, type, &bytes));
+    TRY(NAMED(check_receive(tag, unit)));
+    TRY(weftdart_bytes(nelem, type, &bytes));
     return weftdart_result(
         weft_host_receive(weftdart.job, WEFT_COMM_HOST, unit.id, tag, recvbuf, bytes, NULL));
 }
@@ -142,9 +141,9 @@ dart_ret_t dart_sendrecv(const void *sendbuf, size_t send_nelem, dart_datatype_t
     size_t send_bytes, recv_bytes;
     int cancelled;
 
-    TRY(check_receive(__func__, recv_tag, src));
-    TRY(weftdart_bytes(__func__, send_nelem, send_type, &send_bytes));
-    TRY(weftdart_bytes(__func__, recv_nelem, recv_type, &recv_bytes));
+    TRY(NAMED(check_receive(recv_tag, src)));
+    TRY(weftdart_bytes(send_nelem, send_type, &send_bytes));
+    TRY(weftdart_bytes(recv_nelem, recv_type, &recv_bytes));
     TRY_WEFT(weft_host_receive_begin(weftdart.job, WEFT_COMM_HOST, src.id, recv_tag, recvbuf,
                                      recv_bytes, &op));
     const weft_status sent =

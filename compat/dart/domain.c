@@ -25,21 +25,21 @@ bool weftdart_domain_room(dart_domain_locality_t *domain, int domains, int units
 }
 
 /* target, which is empty, becomes a copy below `parent`. */
-static dart_ret_t copy(const char *call, dart_domain_locality_t *target,
-                       const dart_domain_locality_t *source, dart_domain_locality_t *parent)
+static dart_ret_t copy(dart_domain_locality_t *target, const dart_domain_locality_t *source,
+                       dart_domain_locality_t *parent)
 {
     *target = *source;
     target->parent = parent;
     target->num_domains = 0;
     if (!weftdart_domain_room(target, source->num_domains, source->num_units))
-        return weftdart_no_memory(call);
+        return weftdart_no_memory();
     for (int i = 0; i < source->num_units; i++)
         target->unit_ids[i] = source->unit_ids[i];
     for (int i = 0; i < source->num_domains; i++) {
         dart_domain_locality_t *const child = calloc(1, sizeof(*child));
-        TRY_MEMORY_OF(call, child);
+        TRY_MEMORY(child);
         target->children[target->num_domains++] = child;
-        TRY(copy(call, child, source->children[i], target));
+        TRY(copy(child, source->children[i], target));
     }
     return DART_OK;
 }
@@ -60,9 +60,9 @@ dart_ret_t dart_domain_find(const dart_domain_locality_t *domain, const char *ta
     TRY_PLACE(tag);
     TRY_PLACE(found);
     *found = find_tagged((dart_domain_locality_t *)(uintptr_t)domain, tag);
-    return *found != NULL ? DART_OK
-                          : weftdart_refuse(DART_ERR_NOTFOUND, __func__, "no domain %s in %s", tag,
-                                            domain->domain_tag);
+    return *found != NULL
+               ? DART_OK
+               : weftdart_refuse(DART_ERR_NOTFOUND, "no domain %s in %s", tag, domain->domain_tag);
 }
 
 dart_ret_t dart_domain_create(dart_domain_locality_t **domain)
@@ -88,7 +88,7 @@ dart_ret_t dart_domain_assign(dart_domain_locality_t *domain, const dart_domain_
     TRY_PLACE(domain);
     TRY_PLACE(source);
     dart_domain_locality_t before = *domain; /* goes last: the source may be below it, or it */
-    const dart_ret_t code = copy(__func__, domain, source != domain ? source : &before, NULL);
+    const dart_ret_t code = copy(domain, source != domain ? source : &before, NULL);
     if (code != DART_OK)
         weftdart_domain_clear(domain);
     weftdart_domain_clear(&before);
@@ -138,7 +138,7 @@ dart_ret_t dart_domain_scope_domains(const dart_domain_locality_t *domain,
     dart_domain_locality_t *const top = (dart_domain_locality_t *)(uintptr_t)domain;
     const int found = collect(top, scope, NULL);
     if (found == 0)
-        return weftdart_refuse(DART_ERR_NOTFOUND, __func__, "%s has no domain of scope %d",
+        return weftdart_refuse(DART_ERR_NOTFOUND, "%s has no domain of scope %d",
                                domain->domain_tag, (int)scope);
     dart_domain_locality_t **const list = calloc((size_t)found, sizeof(dart_domain_locality_t *));
     TRY_MEMORY(list);
@@ -164,7 +164,7 @@ dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_loc
     for (int i = 0; good && i < found; i++)
         good = (texts[i] = strdup(domains[i]->domain_tag)) != NULL;
     if (!good)
-        return weftdart_no_memory(__func__); /* what there is of the texts is lost */
+        return NAMED(weftdart_no_memory()); /* what there is of the texts is lost */
     *count = found;
     *tags = texts;
     return DART_OK;
@@ -212,7 +212,7 @@ static bool prune(dart_domain_locality_t *domain, int count, const char **tags, 
     {                                                                                              \
         TRY_PLACE(domain);                                                                         \
         if (count < 0 || (tags == NULL && count > 0))                                              \
-            return INVALID(#name, "%d tags", count);                                               \
+            return INVALID("%d tags", count);                                                      \
         prune(domain, count, tags, selects);                                                       \
         return DART_OK;                                                                            \
     }
@@ -229,10 +229,10 @@ dart_ret_t dart_domain_split_scope(const dart_domain_locality_t *domain,
     TRY_PLACE(split);
     TRY(dart_domain_scope_tags(domain, scope, &found, &tags));
     dart_ret_t code =
-        parts > 0 && parts <= found ? DART_OK : INVALID(__func__, "%d parts of %d", parts, found);
+        NAMED(parts > 0 && parts <= found ? DART_OK : INVALID("%d parts of %d", parts, found));
     for (; made < parts && code == DART_OK; made++) {
         const int first = made * found / parts, end = (made + 1) * found / parts;
-        code = copy(__func__, &split[made], domain, NULL);
+        code = copy(&split[made], domain, NULL);
         if (code == DART_OK)
             prune(&split[made], end - first, (const char **)tags + first, true);
     }
@@ -250,7 +250,7 @@ dart_ret_t dart_domain_split_scope(const dart_domain_locality_t *domain,
 #define ABSENT(name, ...)                                                                          \
     dart_ret_t name(__VA_ARGS__)                                                                   \
     {                                                                                              \
-        return INVALID(#name, "it is not there");                                                  \
+        return NAMED(INVALID("it is not there"));                                                  \
     }
 ABSENT(dart_domain_add_subdomain, dart_domain_locality_t *domain, dart_domain_locality_t *subdomain,
        int index)

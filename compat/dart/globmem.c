@@ -8,30 +8,30 @@
 
 static struct weftdart_segment segments[WEFTDART_SEGMENTS]; /* by number; 0: the heap */
 
-dart_ret_t weftdart_segment_of(const char *call, int segment, struct weftdart_segment **found)
+dart_ret_t weftdart_segment_of(int segment, struct weftdart_segment **found)
 {
     const int number = segment < 0 ? -segment : segment;
 
-    TRY(weftdart_open(call));
+    TRY(weftdart_open());
     if (number >= WEFTDART_SEGMENTS ||
         (number > 0 && (!segments[number].there || segments[number].gone ||
                         segments[number].adopted != (segment < 0))))
-        return weftdart_refuse(DART_ERR_NOTFOUND, call, "there is no segment %d", segment);
+        return weftdart_refuse(DART_ERR_NOTFOUND, "there is no segment %d", segment);
     *found = &segments[number];
     return DART_OK;
 }
 
-dart_ret_t weftdart_pointer(const char *call, dart_gptr_t gptr, weft_gptr *pointer)
+dart_ret_t weftdart_pointer(dart_gptr_t gptr, weft_gptr *pointer)
 {
     if (DART_GPTR_ISNULL(gptr))
-        return INVALID(call, "the pointer is DART_GPTR_NULL");
-    TRY_TEAM_OF(call, team, gptr.teamid);
-    TRY_SEGMENT(call, segment, gptr.segid);
+        return INVALID("the pointer is DART_GPTR_NULL");
+    TRY_TEAM(team, gptr.teamid);
+    TRY_SEGMENT(segment, gptr.segid);
     if (segment->team != gptr.teamid)
-        return weftdart_refuse(DART_ERR_NOTFOUND, call, "segment %d is team %d's, not team %d's",
+        return weftdart_refuse(DART_ERR_NOTFOUND, "segment %d is team %d's, not team %d's",
                                gptr.segid, segment->team, gptr.teamid);
     if (gptr.unitid < 0 || gptr.unitid >= team->members)
-        return INVALID(call, "unit %d of %d", gptr.unitid, team->members);
+        return INVALID("unit %d of %d", gptr.unitid, team->members);
     *pointer = weft_gptr_make(team->unit[gptr.unitid], segment->span.base.segment,
                               segment->span.base.generation, gptr.addr_or_offs.offset);
     return DART_OK;
@@ -59,13 +59,13 @@ void weftdart_segments_close(void)
 
 /* ---- pointers -------------------------------------------------------------------------------- */
 
-dart_ret_t weftdart_where(const char *call, dart_gptr_t gptr, size_t bytes, weft_gwhere *where)
+dart_ret_t weftdart_where(dart_gptr_t gptr, size_t bytes, weft_gwhere *where)
 {
     weft_gptr pointer;
 
     if (bytes > INT64_MAX)
-        return INVALID(call, "%zu bytes", bytes);
-    TRY(weftdart_pointer(call, gptr, &pointer));
+        return INVALID("%zu bytes", bytes);
+    TRY(weftdart_pointer(gptr, &pointer));
     TRY_WEFT(weft_host_gwhere(weftdart.job, weft_gptr_add(pointer, (int64_t)bytes), where));
     return weftdart_result(weft_host_gwhere(weftdart.job, pointer, where));
 }
@@ -75,7 +75,7 @@ dart_ret_t dart_gptr_getaddr(const dart_gptr_t gptr, void **addr)
     weft_gwhere where;
 
     TRY_PLACE(addr);
-    TRY(weftdart_where(__func__, gptr, 0, &where));
+    TRY(weftdart_where(gptr, 0, &where));
     *addr = where.address;
     return DART_OK;
 }
@@ -87,10 +87,9 @@ dart_ret_t dart_gptr_setaddr(dart_gptr_t *gptr, void *addr)
     TRY_PLACE(gptr);
     dart_gptr_t first = *gptr;
     first.addr_or_offs.offset = 0;
-    TRY(weftdart_where(__func__, first, 0, &where));
+    TRY(weftdart_where(first, 0, &where));
     if (where.address == NULL)
-        return INVALID(__func__, "the pointer leads to unit %d of team %d", gptr->unitid,
-                       gptr->teamid);
+        return INVALID("the pointer leads to unit %d of team %d", gptr->unitid, gptr->teamid);
     gptr->addr_or_offs.offset = (uint64_t)((uintptr_t)addr - (uintptr_t)where.address);
     return DART_OK;
 }
@@ -98,7 +97,7 @@ dart_ret_t dart_gptr_setaddr(dart_gptr_t *gptr, void *addr)
 dart_ret_t dart_gptr_getflags(dart_gptr_t gptr, uint16_t *flags)
 {
     TRY_PLACE(flags);
-    TRY_SEGMENT(__func__, segment, gptr.segid);
+    TRY_SEGMENT(segment, gptr.segid);
     *flags = segment->flags;
     return DART_OK;
 }
@@ -106,7 +105,7 @@ dart_ret_t dart_gptr_getflags(dart_gptr_t gptr, uint16_t *flags)
 dart_ret_t dart_gptr_setflags(dart_gptr_t *gptr, uint16_t flags)
 {
     TRY_PLACE(gptr);
-    TRY_SEGMENT(__func__, segment, gptr->segid);
+    TRY_SEGMENT(segment, gptr->segid);
     segment->flags = flags;
     gptr->flags = flags & 0xff;
     return DART_OK;
@@ -121,7 +120,7 @@ dart_ret_t dart_memalloc(size_t nelem, dart_datatype_t type, dart_gptr_t *gptr)
 
     TRY_PLACE(gptr);
     TRY_OPEN();
-    TRY(weftdart_bytes(__func__, nelem, type, &bytes));
+    TRY(weftdart_bytes(nelem, type, &bytes));
     TRY_WEFT(weft_host_local_alloc(weftdart.job, bytes, &pointer));
     *gptr = (dart_gptr_t){.unitid = weftdart.unit & 0x7fffff,
                           .segid = DART_SEGMENT_LOCAL,
@@ -137,7 +136,7 @@ dart_ret_t dart_memfree(dart_gptr_t gptr)
     TRY_OPEN();
     if (DART_GPTR_ISNULL(gptr))
         return DART_OK;
-    TRY(weftdart_pointer(__func__, gptr, &pointer));
+    TRY(weftdart_pointer(gptr, &pointer));
     return weftdart_result(weft_host_local_free(weftdart.job, pointer));
 }
 
@@ -155,7 +154,7 @@ dart_ret_t weftdart_settle(struct weftdart_team *t)
         }
     if (!registered)
         return DART_OK;
-    TRY(weftdart_combine(__func__, DART_TYPE_ULONG, DART_OP_BAND, &words, &both));
+    TRY(weftdart_combine(DART_TYPE_ULONG, DART_OP_BAND, &words, &both));
     TRY_WEFT(weft_team_allreduce(t->team, gone, gone, words, &both, NULL));
     for (int i = 1; i < WEFTDART_SEGMENTS; i++)
         if ((gone[i / 64] >> i % 64 & 1) != 0) {
@@ -166,15 +165,15 @@ dart_ret_t weftdart_settle(struct weftdart_team *t)
 }
 
 /* Collective. adopt: memory of the program. */
-static dart_ret_t make_segment(const char *call, dart_team_t team, size_t nelem,
-                               dart_datatype_t type, bool adopt, void *memory, dart_gptr_t *gptr)
+static dart_ret_t make_segment(dart_team_t team, size_t nelem, dart_datatype_t type, bool adopt,
+                               void *memory, dart_gptr_t *gptr)
 {
     weft_gspan span;
     size_t bytes;
 
-    TRY_PLACE_OF(call, gptr);
-    TRY_TEAM_OF(call, t, team);
-    TRY(weftdart_bytes(call, nelem, type, &bytes));
+    TRY_THERE(gptr);
+    TRY_TEAM(t, team);
+    TRY(weftdart_bytes(nelem, type, &bytes));
     TRY(weftdart_settle(t));
     if (adopt)
         TRY_WEFT(weft_gadopt(weftdart.job, t->group, memory, bytes, &span));
@@ -186,17 +185,17 @@ static dart_ret_t make_segment(const char *call, dart_team_t team, size_t nelem,
     return DART_OK;
 }
 
-static dart_ret_t give(const char *call, dart_gptr_t gptr, bool adopted)
+static dart_ret_t give(dart_gptr_t gptr, bool adopted)
 {
     weft_gptr pointer;
 
-    TRY(weftdart_open(call));
+    TRY(weftdart_open());
     if (DART_GPTR_ISNULL(gptr))
         return DART_OK;
-    TRY(weftdart_pointer(call, gptr, &pointer));
-    TRY_SEGMENT(call, segment, gptr.segid);
+    TRY(weftdart_pointer(gptr, &pointer));
+    TRY_SEGMENT(segment, gptr.segid);
     if (gptr.segid == DART_SEGMENT_LOCAL || segment->adopted != adopted)
-        return INVALID(call, "segment %d is %s", gptr.segid,
+        return INVALID("segment %d is %s", gptr.segid,
                        gptr.segid == DART_SEGMENT_LOCAL ? "that of dart_memalloc"
                        : adopted                        ? "memory that was not registered"
                                                         : "memory that the program has registered");
@@ -210,29 +209,29 @@ static dart_ret_t give(const char *call, dart_gptr_t gptr, bool adopted)
 dart_ret_t dart_team_memalloc_aligned(dart_team_t team, size_t nelem, dart_datatype_t type,
                                       dart_gptr_t *gptr)
 {
-    return make_segment(__func__, team, nelem, type, false, NULL, gptr);
+    return NAMED(make_segment(team, nelem, type, false, NULL, gptr));
 }
 
 dart_ret_t dart_team_memfree(dart_gptr_t gptr)
 {
-    return give(__func__, gptr, false);
+    return NAMED(give(gptr, false));
 }
 
 dart_ret_t dart_team_memregister_aligned(dart_team_t team, size_t nelem, dart_datatype_t type,
                                          void *addr, dart_gptr_t *gptr)
 {
-    return make_segment(__func__, team, nelem, type, true, addr, gptr);
+    return NAMED(make_segment(team, nelem, type, true, addr, gptr));
 }
 
 dart_ret_t dart_team_memregister(dart_team_t team, size_t nelem, dart_datatype_t type, void *addr,
                                  dart_gptr_t *gptr)
 {
-    return make_segment(__func__, team, nelem, type, true, addr, gptr);
+    return NAMED(make_segment(team, nelem, type, true, addr, gptr));
 }
 
 dart_ret_t dart_team_memderegister(dart_gptr_t gptr)
 {
-    return give(__func__, gptr, true);
+    return NAMED(give(gptr, true));
 }
 
 /* ---- pools: blocks in a row, first fit ------------------------------------------------------- */
@@ -264,7 +263,7 @@ dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator
     TRY_MEMORY(pool);
     pool->bytes = round_up(pool_size, POOL_ALIGN);
     const dart_ret_t code =
-        make_segment(__func__, team, pool->bytes, DART_TYPE_BYTE, false, NULL, &pool->base);
+        make_segment(team, pool->bytes, DART_TYPE_BYTE, false, NULL, &pool->base);
     if (code != DART_OK) {
         free(pool);
         return code;
@@ -298,7 +297,7 @@ dart_ret_t dart_allocator_alloc(size_t nelem, dart_datatype_t type, dart_gptr_t 
 
     TRY_PLACE(gptr);
     TRY_PLACE(allocator);
-    TRY(weftdart_bytes(__func__, nelem, type, &bytes));
+    TRY(weftdart_bytes(nelem, type, &bytes));
     *gptr = DART_GPTR_NULL;
     struct piece *const piece = malloc(sizeof(*piece));
     TRY_MEMORY(piece);
@@ -311,7 +310,7 @@ dart_ret_t dart_allocator_alloc(size_t nelem, dart_datatype_t type, dart_gptr_t 
     pthread_mutex_unlock(&allocator->lock);
     if (link == NULL) {
         free(piece);
-        return weftdart_refuse(DART_ERR_NOMEM, __func__, "%zu bytes of a pool of %zu", bytes,
+        return weftdart_refuse(DART_ERR_NOMEM, "%zu bytes of a pool of %zu", bytes,
                                allocator->bytes);
     }
     *gptr = allocator->base;
@@ -335,8 +334,7 @@ dart_ret_t dart_allocator_free(dart_gptr_t *gptr, dart_allocator_t allocator)
             }
     pthread_mutex_unlock(&allocator->lock);
     if (found == NULL)
-        return INVALID(__func__,
-                       "offset %llu of segment %d at unit %d is not the beginning of a piece of "
+        return INVALID("offset %llu of segment %d at unit %d is not the beginning of a piece of "
                        "this unit's pool",
                        (unsigned long long)gptr->addr_or_offs.offset, gptr->segid, gptr->unitid);
     free(found);
@@ -349,7 +347,7 @@ dart_ret_t dart_allocator_destroy(dart_allocator_t *allocator)
     TRY_PLACE(allocator);
     TRY_PLACE(*allocator);
     struct dart_allocator_struct *const pool = *allocator;
-    TRY(give(__func__, pool->base, false));
+    TRY(give(pool->base, false));
     for (struct piece *piece = pool->first, *next; piece != NULL; piece = next) {
         next = piece->next;
         free(piece);

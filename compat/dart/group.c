@@ -19,17 +19,16 @@ static int next(const struct dart_group_struct *group, int unit)
     return -1;
 }
 
-static dart_ret_t check_unit(const char *call, dart_global_unit_t unit)
+static dart_ret_t check_unit(dart_global_unit_t unit)
 {
-    return unit.id >= 0 && unit.id < WEFTDART_UNITS ? DART_OK : INVALID(call, "unit %d", unit.id);
+    return unit.id >= 0 && unit.id < WEFTDART_UNITS ? DART_OK : INVALID("unit %d", unit.id);
 }
 
-dart_ret_t weftdart_new_group(const char *call, const struct dart_group_struct *members,
-                              dart_group_t *made)
+dart_ret_t weftdart_new_group(const struct dart_group_struct *members, dart_group_t *made)
 {
-    TRY_PLACE_OF(call, made);
+    TRY_THERE(made);
     struct dart_group_struct *const group = malloc(sizeof(*group));
-    TRY_MEMORY_OF(call, group);
+    TRY_MEMORY(group);
     *group = *members;
     *made = group;
     return DART_OK;
@@ -37,7 +36,7 @@ dart_ret_t weftdart_new_group(const char *call, const struct dart_group_struct *
 
 dart_ret_t dart_group_create(dart_group_t *group)
 {
-    return weftdart_new_group(__func__, &(struct dart_group_struct){{0}}, group);
+    return NAMED(weftdart_new_group(&(struct dart_group_struct){{0}}, group));
 }
 
 dart_ret_t dart_group_destroy(dart_group_t *group)
@@ -48,46 +47,45 @@ dart_ret_t dart_group_destroy(dart_group_t *group)
     return DART_OK;
 }
 
-dart_ret_t weftdart_join(const char *call, const struct dart_group_struct *a,
-                         const struct dart_group_struct *b, bool both,
-                         struct dart_group_struct *made)
+dart_ret_t weftdart_join(const struct dart_group_struct *a, const struct dart_group_struct *b,
+                         bool both, struct dart_group_struct *made)
 {
     if (a == NULL || b == NULL || made == NULL)
-        return INVALID(call, "a group is NULL");
+        return INVALID("a group is NULL");
     for (int w = 0; w < WEFTDART_WORDS; w++)
         made->bit[w] = both ? a->bit[w] & b->bit[w] : a->bit[w] | b->bit[w];
     return DART_OK;
 }
 
 /* The same in a new group. */
-static dart_ret_t new_join(const char *call, const struct dart_group_struct *a,
-                           const struct dart_group_struct *b, bool both, dart_group_t *made)
+static dart_ret_t new_join(const struct dart_group_struct *a, const struct dart_group_struct *b,
+                           bool both, dart_group_t *made)
 {
     struct dart_group_struct joined;
 
-    TRY(weftdart_join(call, a, b, both, &joined));
-    return weftdart_new_group(call, &joined, made);
+    TRY(weftdart_join(a, b, both, &joined));
+    return weftdart_new_group(&joined, made);
 }
 
 dart_ret_t dart_group_clone(const dart_group_t group, dart_group_t *copy)
 {
-    return new_join(__func__, group, group, false, copy);
+    return NAMED(new_join(group, group, false, copy));
 }
 
 dart_ret_t dart_group_union(const dart_group_t a, const dart_group_t b, dart_group_t *made)
 {
-    return new_join(__func__, a, b, false, made);
+    return NAMED(new_join(a, b, false, made));
 }
 
 dart_ret_t dart_group_intersect(const dart_group_t a, const dart_group_t b, dart_group_t *made)
 {
-    return new_join(__func__, a, b, true, made);
+    return NAMED(new_join(a, b, true, made));
 }
 
 dart_ret_t dart_group_addmember(dart_group_t group, dart_global_unit_t unit)
 {
     TRY_PLACE(group);
-    TRY(check_unit(__func__, unit));
+    TRY(check_unit(unit));
     weftdart_add(group, unit.id);
     return DART_OK;
 }
@@ -95,7 +93,7 @@ dart_ret_t dart_group_addmember(dart_group_t group, dart_global_unit_t unit)
 dart_ret_t dart_group_delmember(dart_group_t group, dart_global_unit_t unit)
 {
     TRY_PLACE(group);
-    TRY(check_unit(__func__, unit));
+    TRY(check_unit(unit));
     group->bit[unit.id / 64] &= ~((uint64_t)1 << unit.id % 64);
     return DART_OK;
 }
@@ -104,7 +102,7 @@ dart_ret_t dart_group_ismember(const dart_group_t group, dart_global_unit_t unit
 {
     TRY_PLACE(group);
     TRY_PLACE(ismember);
-    TRY(check_unit(__func__, unit));
+    TRY(check_unit(unit));
     *ismember = weftdart_in(group, unit.id);
     return DART_OK;
 }
@@ -134,7 +132,7 @@ dart_ret_t dart_group_split(const dart_group_t group, size_t n, size_t *count_ma
     TRY_PLACE(groups);
     const size_t members = (size_t)count(group), most = n < members ? n : members;
     if (n == 0)
-        return INVALID(__func__, "into 0 groups");
+        return INVALID("into 0 groups");
     int unit = -1;
     for (size_t i = 0; i < most; i++) {
         TRY(dart_group_create(&groups[i]));
@@ -159,7 +157,7 @@ dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_local
     TRY_PLACE(count_made);
     TRY_PLACE(groups);
     if (n == 0)
-        return INVALID(__func__, "into 0 groups");
+        return INVALID("into 0 groups");
     *count_made = 0;
     TRY(dart_domain_scope_domains(domain, scope, &found, &domains));
     const size_t most = n < (size_t)found ? n : (size_t)found;

@@ -16,15 +16,15 @@
 #include <string.h>
 
 #define TRY_WEFT(expression) TRY(weftdart_result(expression))
-/* Every call begins so: the library is open, reports of waits name the call, and what pointer
- * points to is there. */
-#define TRY_OPEN()         TRY(weftdart_open(__func__))
-#define TRY_PLACE(pointer) TRY_PLACE_OF(__func__, pointer)
-#define TRY_PLACE_OF(call, pointer)                                                                \
-    do {                                                                                           \
-        if ((pointer) == NULL)                                                                     \
-            return INVALID(call, "%s is NULL", #pointer);                                          \
-    } while (0)
+/* Every call begins with one of these, so that texts name it: what the expression gives; the
+ * library is open; what pointer points to is there. */
+#define NAMED(expression)  (weftdart_call = __func__, (expression))
+#define TRY_OPEN()         TRY(NAMED(weftdart_open()))
+#define TRY_PLACE(pointer) TRY(NAMED(THERE(pointer)))
+/* The same within a call. */
+#define TRY_THERE(pointer)  TRY(THERE(pointer))
+#define THERE(pointer)      ((pointer) != NULL ? DART_OK : INVALID("%s is NULL", #pointer))
+#define TRY_MEMORY(pointer) TRY((pointer) != NULL ? DART_OK : weftdart_no_memory())
 
 enum {
     WEFTDART_UNITS = 4096, /* most */
@@ -40,20 +40,15 @@ extern struct weftdart_state {
     int unit, units;
 } weftdart;
 
+extern __thread const char *weftdart_call; /* that this thread is in */
 /* Says it of the call on stderr, and returns code. */
-dart_ret_t weftdart_refuse(dart_ret_t code, const char *call, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-#define INVALID(call, ...) weftdart_refuse(DART_ERR_INVAL, call, __VA_ARGS__)
-dart_ret_t weftdart_open(const char *call);
+dart_ret_t weftdart_refuse(dart_ret_t code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+#define INVALID(...) weftdart_refuse(DART_ERR_INVAL, __VA_ARGS__)
+dart_ret_t weftdart_open(void);
 /* What a status of weft, which has been said, is to DART. */
 dart_ret_t weftdart_result(weft_status status);
-dart_ret_t weftdart_no_memory(const char *call);
-#define TRY_MEMORY(pointer) TRY_MEMORY_OF(__func__, pointer)
-#define TRY_MEMORY_OF(call, pointer)                                                               \
-    do {                                                                                           \
-        if ((pointer) == NULL)                                                                     \
-            return weftdart_no_memory(call);                                                       \
-    } while (0)
+dart_ret_t weftdart_no_memory(void);
 
 /* ---- type.c ---------------------------------------------------------------------------------- */
 
@@ -71,16 +66,15 @@ struct weftdart_type {
 };
 
 /* The type that has that number. */
-dart_ret_t weftdart_type_of(const char *call, dart_datatype_t type,
-                            const struct weftdart_type **found);
+dart_ret_t weftdart_type_of(dart_datatype_t type, const struct weftdart_type **found);
 static inline bool weftdart_is_plain(const struct weftdart_type *type)
 {
     return type->count == 1 && type->block->offset == 0 && type->extent == type->block->length;
 }
 /* Bytes of elements of a type that is plain. */
-dart_ret_t weftdart_bytes(const char *call, size_t nelem, dart_datatype_t type, size_t *bytes);
+dart_ret_t weftdart_bytes(size_t nelem, dart_datatype_t type, size_t *bytes);
 /* How elements are combined, one by one or in pairs; of: their number, then that of pairs. */
-dart_ret_t weftdart_combine(const char *call, dart_datatype_t type, dart_operation_t op, size_t *of,
+dart_ret_t weftdart_combine(dart_datatype_t type, dart_operation_t op, size_t *of,
                             weft_combine *combine);
 
 /* ---- group.c, team.c, collective.c ----------------------------------------------------------- */
@@ -96,12 +90,10 @@ static inline void weftdart_add(struct dart_group_struct *group, int unit)
 {
     group->bit[unit / 64] |= (uint64_t)1 << unit % 64;
 }
-dart_ret_t weftdart_new_group(const char *call, const struct dart_group_struct *members,
-                              dart_group_t *made);
+dart_ret_t weftdart_new_group(const struct dart_group_struct *members, dart_group_t *made);
 /* *made becomes the members of either, or of both. */
-dart_ret_t weftdart_join(const char *call, const struct dart_group_struct *a,
-                         const struct dart_group_struct *b, bool both,
-                         struct dart_group_struct *made);
+dart_ret_t weftdart_join(const struct dart_group_struct *a, const struct dart_group_struct *b,
+                         bool both, struct dart_group_struct *made);
 
 struct weftdart_team {
     bool there;
@@ -119,13 +111,12 @@ struct weftdart_team {
 dart_ret_t weftdart_teams_open(void);
 void weftdart_teams_close(void);
 /* NOTFOUND: this unit is in no team of that number. */
-dart_ret_t weftdart_team_of(const char *call, dart_team_t team, struct weftdart_team **found);
+dart_ret_t weftdart_team_of(dart_team_t team, struct weftdart_team **found);
 /* t: the team, which is there. */
-#define TRY_TEAM(t, team) TRY_TEAM_OF(__func__, t, team)
-#define TRY_TEAM_OF(call, t, team)                                                                 \
+#define TRY_TEAM(t, team)                                                                          \
     struct weftdart_team *t;                                                                       \
-    TRY(weftdart_team_of(call, team, &t))
-dart_ret_t weftdart_members(const char *call, dart_team_t team, struct dart_group_struct *members);
+    TRY(weftdart_team_of(team, &t))
+dart_ret_t weftdart_members(dart_team_t team, struct dart_group_struct *members);
 
 /* ---- globmem.c ------------------------------------------------------------------------------- */
 
@@ -139,14 +130,14 @@ struct weftdart_segment {
 };
 
 /* NOTFOUND: there is none of that number, which is negative of registered memory. 0: the heap. */
-dart_ret_t weftdart_segment_of(const char *call, int segment, struct weftdart_segment **found);
+dart_ret_t weftdart_segment_of(int segment, struct weftdart_segment **found);
 /* s: the segment, which is there. */
-#define TRY_SEGMENT(call, s, segment)                                                              \
+#define TRY_SEGMENT(s, segment)                                                                    \
     struct weftdart_segment *s;                                                                    \
-    TRY(weftdart_segment_of(call, segment, &s))
-dart_ret_t weftdart_pointer(const char *call, dart_gptr_t gptr, weft_gptr *pointer);
+    TRY(weftdart_segment_of(segment, &s))
+dart_ret_t weftdart_pointer(dart_gptr_t gptr, weft_gptr *pointer);
 /* Where it leads; so many bytes from there on are in the segment. */
-dart_ret_t weftdart_where(const char *call, dart_gptr_t gptr, size_t bytes, weft_gwhere *where);
+dart_ret_t weftdart_where(dart_gptr_t gptr, size_t bytes, weft_gwhere *where);
 void weftdart_segment_enter(dart_team_t team, size_t bytes, bool adopted, const weft_gspan *span);
 /* Frees what all units have deregistered. Collective; it sends no messages if the team has no
  * memory that was registered. */
@@ -158,8 +149,8 @@ void weftdart_segments_close(void);
 /* ---- transfer.c, domain.c, locality.c, tapi.c ------------------------------------------------ */
 
 /* frees: the handles, if all are done. */
-dart_ret_t weftdart_test(const char *call, dart_handle_t *handles, size_t n, weft_progress how,
-                         bool frees, int32_t *done);
+dart_ret_t weftdart_test(dart_handle_t *handles, size_t n, weft_progress how, bool frees,
+                         int32_t *done);
 
 /* Frees what is below, and what it holds; not itself. */
 void weftdart_domain_clear(dart_domain_locality_t *domain);

@@ -28,8 +28,8 @@ dart_ret_t weftdart_locality_open(void)
 
     gethostname(mine.host, sizeof(mine.host) - 1);
     origins = calloc((size_t)weftdart.units, sizeof(*origins));
-    TRY_MEMORY_OF("dart_init", origins);
-    TRY(weftdart_team_of("dart_init", DART_TEAM_ALL, &all));
+    TRY_MEMORY(origins);
+    TRY(weftdart_team_of(DART_TEAM_ALL, &all));
     return weftdart_result(weft_team_allgather(all->team, &mine, sizeof(mine), origins, NULL));
 }
 
@@ -109,7 +109,7 @@ static void describe(dart_unit_locality_t *place, const struct weftdart_team *t,
     memcpy(place->domain_tag, domain->domain_tag, sizeof(place->domain_tag));
 }
 
-static dart_ret_t make_tree(const char *call, struct weftdart_team *t)
+static dart_ret_t make_tree(struct weftdart_team *t)
 {
     static const struct origin nowhere = {.node = -1};
 
@@ -118,7 +118,7 @@ static dart_ret_t make_tree(const char *call, struct weftdart_team *t)
     t->domain = add_domain(NULL, DART_LOCALITY_SCOPE_GLOBAL, 0, &nowhere, t->members, t->members);
     t->places = calloc((size_t)t->members, sizeof(*t->places));
     if (t->domain == NULL || t->places == NULL)
-        return weftdart_no_memory(call);
+        return weftdart_no_memory();
     t->domain->team = t->id;
     for (int m = 0; m < t->members; m++) {
         const struct origin *const from = &origins[t->unit[m]];
@@ -127,7 +127,7 @@ static dart_ret_t make_tree(const char *call, struct weftdart_team *t)
             host != NULL ? add_domain(host, DART_LOCALITY_SCOPE_UNIT, m, from, 1, 1) : NULL;
         dart_domain_locality_t *const core =
             unit != NULL ? add_domain(unit, DART_LOCALITY_SCOPE_CORE, m, from, 0, 1) : NULL;
-        TRY_MEMORY_OF(call, core);
+        TRY_MEMORY(core);
         for (dart_domain_locality_t *d = core; d != NULL; d = d->parent)
             d->unit_ids[d->num_units++].id = t->unit[m];
         describe(&t->places[m], t, m, core);
@@ -153,11 +153,11 @@ void weftdart_locality_drop(struct weftdart_team *t)
 /* ---- the calls ------------------------------------------------------------------------------- */
 
 /* The team, with its tree. */
-static dart_ret_t enter(const char *call, dart_team_t team, struct weftdart_team **t)
+static dart_ret_t enter(dart_team_t team, struct weftdart_team **t)
 {
-    TRY(weftdart_team_of(call, team, t));
+    TRY(weftdart_team_of(team, t));
     pthread_mutex_lock(&tree);
-    const dart_ret_t code = make_tree(call, *t);
+    const dart_ret_t code = make_tree(*t);
     if (code != DART_OK)
         weftdart_locality_drop(*t);
     pthread_mutex_unlock(&tree);
@@ -168,11 +168,12 @@ dart_ret_t dart_team_locality_init(dart_team_t team)
 {
     struct weftdart_team *t;
 
-    return enter(__func__, team, &t);
+    return NAMED(enter(team, &t));
 }
 
 dart_ret_t dart_team_locality_finalize(dart_team_t team)
 {
+    TRY_OPEN();
     TRY_TEAM(t, team);
     pthread_mutex_lock(&tree);
     weftdart_locality_drop(t);
@@ -187,7 +188,7 @@ dart_ret_t dart_domain_team_locality(dart_team_t team, const char *tag,
 
     TRY_PLACE(domain);
     *domain = NULL;
-    TRY(enter(__func__, team, &t));
+    TRY(enter(team, &t));
     return dart_domain_find(t->domain, tag, domain);
 }
 
@@ -198,9 +199,9 @@ dart_ret_t dart_unit_locality(dart_team_t team, dart_team_unit_t unit,
 
     TRY_PLACE(locality);
     *locality = NULL;
-    TRY(enter(__func__, team, &t));
+    TRY(enter(team, &t));
     if (unit.id < 0 || unit.id >= t->members)
-        return INVALID(__func__, "unit %d of %d", unit.id, t->members);
+        return INVALID("unit %d of %d", unit.id, t->members);
     *locality = &t->places[unit.id];
     return DART_OK;
 }

@@ -42,7 +42,7 @@ dart_ret_t dart_team_lock_destroy(dart_lock_t *lock)
     TRY_OPEN();
     TRY_PLACE(lock);
     TRY_PLACE(*lock);
-    TRY_SEGMENT(__func__, segment, (*lock)->among_units.memory.base.segment);
+    TRY_SEGMENT(segment, (*lock)->among_units.memory.base.segment);
     TRY_WEFT(weft_glock_free(weftdart.job, &(*lock)->among_units));
     segment->there = false;
     pthread_mutex_destroy(&(*lock)->among_threads);
@@ -56,7 +56,7 @@ dart_ret_t dart_lock_acquire(dart_lock_t lock)
     TRY_OPEN();
     TRY_PLACE(lock);
     if (is_own(lock))
-        return INVALID(__func__, "this thread has the lock already");
+        return INVALID("this thread has the lock already");
     pthread_mutex_lock(&lock->among_threads);
     const dart_ret_t code =
         weftdart_result(weft_host_glock_acquire(weftdart.job, &lock->among_units));
@@ -94,7 +94,7 @@ dart_ret_t dart_lock_release(dart_lock_t lock)
     TRY_OPEN();
     TRY_PLACE(lock);
     if (!is_own(lock))
-        return INVALID(__func__, "this thread has not the lock");
+        return INVALID("this thread has not the lock");
     own(lock, 0);
     const dart_ret_t code =
         weftdart_result(weft_host_glock_release(weftdart.job, &lock->among_units));

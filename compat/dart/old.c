@@ -25,14 +25,14 @@ static_assert(sizeof(struct old_gptr) == sizeof(dart_gptr_t), "both have 16 byte
 #define PASS(call, name, ...)                                                                      \
     OLD(name, __VA_ARGS__)                                                                         \
     {                                                                                              \
-        return call;                                                                               \
+        return NAMED(call);                                                                        \
     }
 #define PASS_AT(call, name, ...)                                                                   \
     OLD(name, __VA_ARGS__)                                                                         \
     {                                                                                              \
         dart_gptr_t gptr;                                                                          \
                                                                                                    \
-        TRY(to_new(old, &gptr));                                                                   \
+        TRY(NAMED(to_new(old, &gptr)));                                                            \
         return call;                                                                               \
     }
 #define PASS_TO(call, name, ...)                                                                   \
@@ -47,16 +47,17 @@ static_assert(sizeof(struct old_gptr) == sizeof(dart_gptr_t), "both have 16 byte
 
 static dart_ret_t to_new(struct old_gptr old, dart_gptr_t *gptr)
 {
+    const char *const call = weftdart_call;
     dart_team_unit_t unit;
 
     *gptr = DART_GPTR_NULL;
     if (old.unitid < 0 && old.segid == 0 && old.flags == 0 && old.offset == 0)
         return DART_OK;
-    TRY_SEGMENT("a global pointer", segment, old.segid);
+    TRY_SEGMENT(segment, old.segid);
     TRY(dart_team_unit_g2l(segment->team, DART_GLOBAL_UNIT_ID(old.unitid), &unit));
+    weftdart_call = call;
     if (unit.id < 0)
-        return INVALID("a global pointer", "unit %d has no part of segment %d", old.unitid,
-                       old.segid);
+        return INVALID("unit %d has no part of segment %d", old.unitid, old.segid);
     *gptr = (dart_gptr_t){.unitid = unit.id & 0x7fffff,
                           .segid = old.segid,
                           .teamid = segment->team,
@@ -103,12 +104,12 @@ OLD_NAMED(dart_group_fini, struct dart_group_struct *group)
 
 OLD_NAMED(dart_group_copy, const struct dart_group_struct *group, struct dart_group_struct *copy)
 {
-    return weftdart_join(__func__, group, group, false, copy);
+    return NAMED(weftdart_join(group, group, false, copy));
 }
 
-PASS(weftdart_join(__func__, a, b, false, made), group_union, struct dart_group_struct *a,
+PASS(weftdart_join(a, b, false, made), group_union, struct dart_group_struct *a,
      struct dart_group_struct *b, struct dart_group_struct *made)
-PASS(weftdart_join(__func__, a, b, true, made), group_intersect, struct dart_group_struct *a,
+PASS(weftdart_join(a, b, true, made), group_intersect, struct dart_group_struct *a,
      struct dart_group_struct *b, struct dart_group_struct *made)
 PASS(dart_group_addmember(group, DART_GLOBAL_UNIT_ID(unit)), group_addmember,
      struct dart_group_struct *group, int32_t unit)
@@ -138,7 +139,7 @@ OLD(group_split, struct dart_group_struct *group, size_t n, struct dart_group_st
 
 /* ---- teams ----------------------------------------------------------------------------------- */
 
-PASS(weftdart_members(__func__, to_team(team), group), team_get_group, int32_t team,
+PASS(weftdart_members(to_team(team), group), team_get_group, int32_t team,
      struct dart_group_struct *group)
 
 OLD(team_create, int32_t team, struct dart_group_struct *group, int32_t *newteam)
@@ -190,8 +191,8 @@ OLD(gptr_incaddr, struct old_gptr *old, int64_t offs)
     TRY_PLACE(old);
     TRY(to_new(*old, &gptr));
     if (DART_GPTR_ISNULL(gptr))
-        return INVALID(__func__, "the pointer is DART_GPTR_NULL");
-    TRY_SEGMENT(__func__, segment, gptr.segid);
+        return INVALID("the pointer is DART_GPTR_NULL");
+    TRY_SEGMENT(segment, gptr.segid);
     if (gptr.segid == DART_SEGMENT_LOCAL) {
         old->offset += (uint64_t)offs;
         return DART_OK;
@@ -200,7 +201,7 @@ OLD(gptr_incaddr, struct old_gptr *old, int64_t offs)
     const uint64_t bytes = segment->bytes;
     const uint64_t at = (uint64_t)gptr.unitid * bytes + old->offset + (uint64_t)offs;
     if (bytes == 0 || at / bytes >= size)
-        return INVALID(__func__, "by %lld, from offset %llu of unit %d of %zu", (long long)offs,
+        return INVALID("by %lld, from offset %llu of unit %d of %zu", (long long)offs,
                        (unsigned long long)old->offset, gptr.unitid, size);
     gptr.unitid = (int32_t)(at / bytes) & 0x7fffff;
     gptr.addr_or_offs.offset = at % bytes;
@@ -223,10 +224,9 @@ OLD(team_memfree, int32_t team, struct old_gptr old)
 {
     dart_gptr_t gptr;
 
-    TRY(to_new(old, &gptr));
+    TRY(NAMED(to_new(old, &gptr)));
     if (gptr.teamid != team && !DART_GPTR_ISNULL(gptr))
-        return INVALID(__func__, "segment %d is team %d's, not team %d's", old.segid, gptr.teamid,
-                       team);
+        return INVALID("segment %d is team %d's, not team %d's", old.segid, gptr.teamid, team);
     return dart_team_memfree(gptr);
 }
 
@@ -242,8 +242,8 @@ PASS_AT(dart_put_handle(gptr, src, nbytes, DART_TYPE_BYTE, DART_TYPE_BYTE, handl
         struct old_gptr old, const void *src, size_t nbytes, dart_handle_t *handle)
 PASS(dart_wait(&handle), wait, dart_handle_t handle)
 PASS(dart_waitall(handles, n), waitall, dart_handle_t *handles, size_t n)
-PASS(weftdart_test(__func__, handles, n, WEFT_REMOTE, false, finished), testall,
-     dart_handle_t *handles, size_t n, int32_t *finished)
+PASS(weftdart_test(handles, n, WEFT_REMOTE, false, finished), testall, dart_handle_t *handles,
+     size_t n, int32_t *finished)
 PASS(dart_2014_testall(&handle, 1, finished), test, dart_handle_t handle, int32_t *finished)
 PASS(dart_barrier(to_team(team)), barrier, int32_t team)
 PASS(dart_bcast(buf, nbytes, DART_TYPE_BYTE, DART_TEAM_UNIT_ID(root), to_team(team)), bcast,
@@ -263,8 +263,8 @@ OLD(tapi_task_create, uint32_t body, struct old_gptr in, size_t in_bytes, struct
     dart_gptr_t from = DART_GPTR_NULL, to = DART_GPTR_NULL;
 
     if (in_bytes != 0)
-        TRY(to_new(in, &from));
+        TRY(NAMED(to_new(in, &from)));
     if (out_bytes != 0)
-        TRY(to_new(out, &to));
+        TRY(NAMED(to_new(out, &to)));
     return dart_tapi_task_create(body, from, in_bytes, to, out_bytes, config, sync, task);
 }

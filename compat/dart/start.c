@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 struct weftdart_state weftdart;
+__thread const char *weftdart_call;
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
@@ -17,7 +18,7 @@ static const char *name_of(dart_ret_t code)
     return code <= DART_ERR_NOMEM ? names[code] : "DART_ERR_OTHER";
 }
 
-dart_ret_t weftdart_refuse(dart_ret_t code, const char *call, const char *format, ...)
+dart_ret_t weftdart_refuse(dart_ret_t code, const char *format, ...)
 {
     char text[400];
     va_list arguments;
@@ -26,21 +27,21 @@ dart_ret_t weftdart_refuse(dart_ret_t code, const char *call, const char *format
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
     fprintf(stderr, "dart: [unit %d] %s: %s: %s\n", weftdart.job != NULL ? weftdart.unit : -1,
-            name_of(code), call, text);
+            name_of(code), weftdart_call, text);
     return code;
 }
 
-dart_ret_t weftdart_open(const char *call)
+dart_ret_t weftdart_open(void)
 {
-    weft_host_caller(call);
+    weft_host_caller(weftdart_call);
     return weftdart.job != NULL
                ? DART_OK
-               : weftdart_refuse(DART_ERR_NOTINIT, call, "not between dart_init and dart_exit");
+               : weftdart_refuse(DART_ERR_NOTINIT, "not between dart_init and dart_exit");
 }
 
-dart_ret_t weftdart_no_memory(const char *call)
+dart_ret_t weftdart_no_memory(void)
 {
-    return weftdart_refuse(DART_ERR_NOMEM, call, "no memory in this process");
+    return weftdart_refuse(DART_ERR_NOMEM, "no memory in this process");
 }
 
 dart_ret_t weftdart_result(weft_status status)
@@ -83,7 +84,7 @@ static dart_ret_t open_tables(void)
     weftdart.unit = numbers->process;
     weftdart.units = numbers->processes;
     if (weftdart.units > WEFTDART_UNITS)
-        return INVALID("dart_init", "%d units, %d are the most", weftdart.units, WEFTDART_UNITS);
+        return INVALID("%d units, %d are the most", weftdart.units, WEFTDART_UNITS);
     TRY_WEFT(weft_pgas_open(weftdart.job));
     TRY(weftdart_teams_open());
     return weftdart_locality_open();
@@ -117,11 +118,11 @@ static weft_status open_job(int *argc, char ***argv, weft_thread_level level)
     return status;
 }
 
-static dart_ret_t begin_job(const char *call, int *argc, char ***argv, weft_thread_level level)
+static dart_ret_t begin_job(int *argc, char ***argv, weft_thread_level level)
 {
     if (weftdart.job != NULL)
-        return INVALID(call, "it was called before");
-    weft_host_caller(call);
+        return INVALID("it was called before");
+    weft_host_caller(weftdart_call);
     TRY_WEFT(open_job(argc, argv, level));
     const dart_ret_t code = open_tables();
     if (code != DART_OK) {
@@ -135,13 +136,13 @@ static dart_ret_t begin_job(const char *call, int *argc, char ***argv, weft_thre
 
 dart_ret_t dart_init(int *argc, char ***argv)
 {
-    return begin_job("dart_init", argc, argv, WEFT_THREAD_SINGLE);
+    return NAMED(begin_job(argc, argv, WEFT_THREAD_SINGLE));
 }
 
 dart_ret_t dart_init_thread(int *argc, char ***argv, dart_thread_support_level_t *provided)
 {
     TRY_PLACE(provided);
-    TRY(begin_job("dart_init_thread", argc, argv, WEFT_THREAD_MULTIPLE));
+    TRY(begin_job(argc, argv, WEFT_THREAD_MULTIPLE));
     *provided = DART_THREAD_MULTIPLE;
     return DART_OK;
 }

@@ -19,7 +19,7 @@ dart_ret_t dart_tapi_end(void)
 {
     TRY_OPEN();
     if (!begun)
-        return INVALID(__func__, "dart_tapi_begin was not called");
+        return INVALID("dart_tapi_begin was not called");
     begun = false;
     return weftdart_result(weft_tasks_end(weftdart.job));
 }
@@ -30,17 +30,17 @@ dart_ret_t weftdart_tapi_close(void)
 }
 
 /* One more piece of data of the task, unless it has no bytes. */
-static dart_ret_t add_data(const char *call, weft_task_desc *desc, dart_gptr_t gptr, size_t bytes,
+static dart_ret_t add_data(weft_task_desc *desc, dart_gptr_t gptr, size_t bytes,
                            weft_task_mode mode)
 {
     weft_gwhere where;
 
     if (bytes == 0)
         return DART_OK;
-    TRY(weftdart_where(call, gptr, bytes, &where));
-    TRY_SEGMENT(call, segment, gptr.segid);
+    TRY(weftdart_where(gptr, bytes, &where));
+    TRY_SEGMENT(segment, gptr.segid);
     if (segment->adopted && segment->team != DART_TEAM_ALL)
-        return INVALID(call, "memory that team %d has registered", segment->team);
+        return INVALID("memory that team %d has registered", segment->team);
     desc->data[desc->datas++] = (weft_task_data_desc){
         .win = where.win,
         .place = where.member,
@@ -63,8 +63,8 @@ dart_ret_t dart_tapi_task_create(uint32_t body, dart_gptr_t in, size_t in_bytes,
                            .arguments_bytes = sizeof(arguments)};
 
     TRY_OPEN();
-    TRY(add_data(__func__, &desc, in, in_bytes, WEFT_TASK_IN));
-    TRY(add_data(__func__, &desc, out, out_bytes, WEFT_TASK_INOUT));
+    TRY(add_data(&desc, in, in_bytes, WEFT_TASK_IN));
+    TRY(add_data(&desc, out, out_bytes, WEFT_TASK_INOUT));
     if (config != NULL) {
         desc.count = config->calls;
         desc.flags = config->where;
@@ -78,15 +78,14 @@ dart_ret_t dart_tapi_task_create(uint32_t body, dart_gptr_t in, size_t in_bytes,
 }
 
 /* Asks for the end of *task by one of weft's calls; *task becomes none if it has ended. */
-static dart_ret_t ask(const char *call,
-                      weft_status (*by)(weft_job *, weft_task_id, weft_task_status *),
+static dart_ret_t ask(weft_status (*by)(weft_job *, weft_task_id, weft_task_status *),
                       dart_tapi_task_t *task, int32_t *finished, int32_t *cancelled)
 {
     weft_task_status status = WEFT_TASK_DONE;
 
-    TRY(weftdart_open(call));
-    TRY_PLACE_OF(call, task);
-    TRY_PLACE_OF(call, finished);
+    TRY(weftdart_open());
+    TRY_THERE(task);
+    TRY_THERE(finished);
     if (task->generation != 0)
         TRY_WEFT(by(weftdart.job, *task, &status));
     *finished = status != WEFT_TASK_QUEUED;
@@ -101,12 +100,12 @@ dart_ret_t dart_tapi_task_wait(dart_tapi_task_t *task, int32_t *cancelled)
 {
     int32_t finished;
 
-    return ask(__func__, weft_task_wait, task, &finished, cancelled);
+    return NAMED(ask(weft_task_wait, task, &finished, cancelled));
 }
 
 dart_ret_t dart_tapi_task_test(dart_tapi_task_t *task, int32_t *finished, int32_t *cancelled)
 {
-    return ask(__func__, weft_task_test, task, finished, cancelled);
+    return NAMED(ask(weft_task_test, task, finished, cancelled));
 }
 
 dart_ret_t dart_tapi_task_cancel(dart_tapi_task_t task)

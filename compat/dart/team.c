@@ -16,11 +16,11 @@ static const char *const names[WEFT_TEAM_KINDS] = {
     [WEFT_TEAM_ALLGATHER] = "dart_allgather", [WEFT_TEAM_ALLGATHER_SIZES] = "dart_allgatherv",
     [WEFT_TEAM_ALLTOALL] = "dart_alltoall"};
 
-dart_ret_t weftdart_team_of(const char *call, dart_team_t team, struct weftdart_team **found)
+dart_ret_t weftdart_team_of(dart_team_t team, struct weftdart_team **found)
 {
-    TRY(weftdart_open(call));
+    TRY(weftdart_open());
     if (team < 0 || team >= WEFTDART_TEAMS || !teams[team].there)
-        return weftdart_refuse(DART_ERR_NOTFOUND, call, "team %d is none of this unit's", team);
+        return weftdart_refuse(DART_ERR_NOTFOUND, "team %d is none of this unit's", team);
     *found = &teams[team];
     return DART_OK;
 }
@@ -37,8 +37,8 @@ static void drop(struct weftdart_team *t)
 }
 
 /* The team of the units in the group. talk: of these alone. */
-static dart_ret_t make_team(const char *call, dart_team_t id, const struct dart_group_struct *in,
-                            weft_comm group, weft_comm talk)
+static dart_ret_t make_team(dart_team_t id, const struct dart_group_struct *in, weft_comm group,
+                            weft_comm talk)
 {
     struct weftdart_team *const t = &teams[id];
 
@@ -47,7 +47,7 @@ static dart_ret_t make_team(const char *call, dart_team_t id, const struct dart_
     t->unit = calloc((size_t)weftdart.units, sizeof(*t->unit));
     if (t->unit == NULL) {
         drop(t);
-        return weftdart_no_memory(call);
+        return weftdart_no_memory();
     }
     for (int u = 0; u < weftdart.units; u++) {
         if (!weftdart_in(in, u))
@@ -71,7 +71,7 @@ dart_ret_t weftdart_teams_open(void)
     for (int u = 0; u < weftdart.units; u++)
         weftdart_add(&all, u);
     TRY_WEFT(weft_host_split(weftdart.job, 0, 0, &talk));
-    return make_team("dart_init", DART_TEAM_ALL, &all, WEFT_COMM_HOST, talk);
+    return make_team(DART_TEAM_ALL, &all, WEFT_COMM_HOST, talk);
 }
 
 void weftdart_teams_close(void)
@@ -107,9 +107,8 @@ static struct offer offer_of(const struct weftdart_team *from,
 
 /* A number that none uses; and who of the old team are in this unit's, or it says whose group
  * differs. All that have the lowest unit in common see that alike. */
-static dart_ret_t agree(const char *call, const struct weftdart_team *from,
-                        const struct dart_group_struct *group, const struct offer *all, int *number,
-                        struct dart_group_struct *members)
+static dart_ret_t agree(const struct weftdart_team *from, const struct dart_group_struct *group,
+                        const struct offer *all, int *number, struct dart_group_struct *members)
 {
     const struct offer *const mine = &all[from->me];
 
@@ -121,48 +120,48 @@ static dart_ret_t agree(const char *call, const struct weftdart_team *from,
             break;
     }
     if (*number == WEFTDART_TEAMS)
-        return weftdart_refuse(DART_ERR_NOMEM, call, "all %d teams are in use", *number);
+        return weftdart_refuse(DART_ERR_NOMEM, "all %d teams are in use", *number);
     for (int i = 0; i < from->members && mine->first >= 0; i++) {
         const int unit = from->unit[i];
         const bool in = all[i].first == mine->first;
         if (weftdart_in(group, unit) != in || (in && all[i].check != mine->check))
-            return INVALID(call, "unit %d and this one have other groups", unit);
+            return INVALID("unit %d and this one have other groups", unit);
         if (in)
             weftdart_add(members, unit);
     }
     return DART_OK;
 }
 
-static dart_ret_t create(const char *call, dart_team_t team, const struct dart_group_struct *group,
+static dart_ret_t create(dart_team_t team, const struct dart_group_struct *group,
                          dart_team_t *newteam)
 {
     struct dart_group_struct members = {{0}};
     weft_comm comm;
     int number = 0;
 
-    TRY_PLACE_OF(call, newteam);
-    TRY_TEAM_OF(call, from, team);
+    TRY_THERE(newteam);
+    TRY_TEAM(from, team);
     const struct offer mine = offer_of(from, group);
     FREED struct offer *const all = calloc((size_t)from->members, sizeof(*all));
-    TRY_MEMORY_OF(call, all);
+    TRY_MEMORY(all);
     dart_ret_t code =
         weftdart_result(weft_team_allgather(from->team, &mine, sizeof(mine), all, NULL));
     if (code == DART_OK)
-        code = agree(call, from, group, all, &number, &members);
+        code = agree(from, group, all, &number, &members);
     /* Also after an error, which others may not have: they wait in this call. */
     TRY_WEFT(weft_host_group_split(weftdart.job, from->group, mine.first, 0, &comm));
     if (code != DART_OK && mine.first >= 0) /* at all members of the group alike */
         weft_host_group_free(weftdart.job, &comm);
     TRY(code);
     if (mine.first >= 0)
-        TRY(make_team(call, (dart_team_t)number, &members, comm, comm));
+        TRY(make_team((dart_team_t)number, &members, comm, comm));
     *newteam = mine.first >= 0 ? (dart_team_t)number : DART_TEAM_NULL;
     return DART_OK;
 }
 
 dart_ret_t dart_team_create(dart_team_t team, const dart_group_t group, dart_team_t *newteam)
 {
-    return create(__func__, team, group, newteam);
+    return NAMED(create(team, group, newteam));
 }
 
 dart_ret_t dart_team_destroy(dart_team_t *team)
@@ -170,10 +169,10 @@ dart_ret_t dart_team_destroy(dart_team_t *team)
     TRY_PLACE(team);
     TRY_TEAM(t, *team);
     if (*team == DART_TEAM_ALL)
-        return INVALID(__func__, "DART_TEAM_ALL stays");
+        return INVALID("DART_TEAM_ALL stays");
     TRY(weftdart_settle(t));
     if (weftdart_segments_of(*team) != 0)
-        return INVALID(__func__, "team %d has %d segments, allocators or locks", *team,
+        return INVALID("team %d has %d segments, allocators or locks", *team,
                        weftdart_segments_of(*team));
     weft_comm comm = t->group;
     drop(t);
@@ -182,10 +181,10 @@ dart_ret_t dart_team_destroy(dart_team_t *team)
     return DART_OK;
 }
 
-dart_ret_t weftdart_members(const char *call, dart_team_t team, struct dart_group_struct *members)
+dart_ret_t weftdart_members(dart_team_t team, struct dart_group_struct *members)
 {
-    TRY_PLACE_OF(call, members);
-    TRY_TEAM_OF(call, t, team);
+    TRY_THERE(members);
+    TRY_TEAM(t, team);
     *members = (struct dart_group_struct){{0}};
     for (int i = 0; i < t->members; i++)
         weftdart_add(members, t->unit[i]);
@@ -196,16 +195,16 @@ dart_ret_t dart_team_get_group(dart_team_t team, dart_group_t *group)
 {
     struct dart_group_struct members;
 
-    TRY(weftdart_members(__func__, team, &members));
-    return weftdart_new_group(__func__, &members, group);
+    TRY(NAMED(weftdart_members(team, &members)));
+    return NAMED(weftdart_new_group(&members, group));
 }
 
 dart_ret_t dart_team_clone(dart_team_t team, dart_team_t *newteam)
 {
     struct dart_group_struct members;
 
-    TRY(weftdart_members(__func__, team, &members));
-    return create(__func__, team, &members, newteam);
+    TRY(NAMED(weftdart_members(team, &members)));
+    return NAMED(create(team, &members, newteam));
 }
 
 /* ---- numbers --------------------------------------------------------------------------------- */
@@ -245,7 +244,7 @@ dart_ret_t dart_team_unit_l2g(dart_team_t team, dart_team_unit_t localid,
     TRY_PLACE(globalid);
     TRY_TEAM(t, team);
     if (localid.id < 0 || localid.id >= t->members)
-        return INVALID(__func__, "unit %d of %d", localid.id, t->members);
+        return INVALID("unit %d of %d", localid.id, t->members);
     globalid->id = t->unit[localid.id];
     return DART_OK;
 }

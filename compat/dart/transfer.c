@@ -49,7 +49,6 @@ struct rows {
 };
 
 struct move {
-    const char *call;
     weft_gptr pointer;
     unsigned char *memory; /* of a put, it is only read */
     bool put, has_begun;
@@ -115,15 +114,15 @@ static bool has_offsets(const struct weftdart_type *type, size_t nelem)
            !__builtin_mul_overflow(bytes, type->size, &bytes) && bytes <= INT64_MAX;
 }
 
-static dart_ret_t check_types(const char *call, const struct weftdart_type *local,
-                              const struct weftdart_type *remote, size_t nelem)
+static dart_ret_t check_types(const struct weftdart_type *local, const struct weftdart_type *remote,
+                              size_t nelem)
 {
     if (local->base != remote->base)
-        return INVALID(call, "types of different elements");
+        return INVALID("types of different elements");
     if (nelem % local->elements != 0 || nelem % remote->elements != 0 ||
         !has_offsets(local, nelem) || !has_offsets(remote, nelem))
-        return INVALID(call, "%zu elements, of types with %zu here and %zu there", nelem,
-                       local->elements, remote->elements);
+        return INVALID("%zu elements, of types with %zu here and %zu there", nelem, local->elements,
+                       remote->elements);
     return DART_OK;
 }
 
@@ -133,13 +132,13 @@ static dart_ret_t move(struct move *m, dart_gptr_t gptr, size_t nelem, dart_data
 {
     struct cursor here = {.used = 0}, there = {.used = 0};
 
-    TRY(weftdart_open(m->call));
-    TRY(weftdart_type_of(m->call, local, &here.type));
-    TRY(weftdart_type_of(m->call, remote, &there.type));
-    TRY(check_types(m->call, here.type, there.type, nelem));
+    TRY(weftdart_open());
+    TRY(weftdart_type_of(local, &here.type));
+    TRY(weftdart_type_of(remote, &there.type));
+    TRY(check_types(here.type, there.type, nelem));
     if (m->memory == NULL && nelem > 0)
-        return INVALID(m->call, "%zu elements at NULL", nelem);
-    TRY(weftdart_pointer(m->call, gptr, &m->pointer));
+        return INVALID("%zu elements at NULL", nelem);
+    TRY(weftdart_pointer(gptr, &m->pointer));
     const size_t size = here.type->size;
     for (size_t left = nelem; left > 0;) {
         size_t run = left;
@@ -163,11 +162,11 @@ dart_ret_t dart_handle_free(dart_handle_t *handle)
     return DART_OK;
 }
 
-static dart_ret_t wait_all(const char *call, dart_handle_t *handles, size_t n, weft_progress how)
+static dart_ret_t wait_all(dart_handle_t *handles, size_t n, weft_progress how)
 {
-    TRY(weftdart_open(call));
+    TRY(weftdart_open());
     if (handles == NULL && n > 0)
-        return INVALID(call, "%zu handles at NULL", n);
+        return INVALID("%zu handles at NULL", n);
     for (size_t i = 0; i < n; i++) {
         if (handles[i] != NULL)
             TRY_WEFT(weft_host_op_wait(weftdart.job, handles[i]->op, how));
@@ -176,14 +175,14 @@ static dart_ret_t wait_all(const char *call, dart_handle_t *handles, size_t n, w
     return DART_OK;
 }
 
-dart_ret_t weftdart_test(const char *call, dart_handle_t *handles, size_t n, weft_progress how,
-                         bool frees, int32_t *finished)
+dart_ret_t weftdart_test(dart_handle_t *handles, size_t n, weft_progress how, bool frees,
+                         int32_t *finished)
 {
     int done = 1;
 
-    TRY(weftdart_open(call));
+    TRY(weftdart_open());
     if (finished == NULL || (handles == NULL && n > 0))
-        return INVALID(call, "%zu handles, or finished, at NULL", n);
+        return INVALID("%zu handles, or finished, at NULL", n);
     for (size_t i = 0; i < n && done; i++)
         if (handles[i] != NULL)
             TRY_WEFT(weft_host_op_test(weftdart.job, handles[i]->op, how, &done));
@@ -196,36 +195,36 @@ dart_ret_t weftdart_test(const char *call, dart_handle_t *handles, size_t n, wef
 #define COMPLETION(suffix, how)                                                                    \
     dart_ret_t dart_wait##suffix(dart_handle_t *handle)                                            \
     {                                                                                              \
-        return wait_all(__func__, handle, 1, how);                                                 \
+        return NAMED(wait_all(handle, 1, how));                                                    \
     }                                                                                              \
     dart_ret_t dart_waitall##suffix(dart_handle_t handles[], size_t n)                             \
     {                                                                                              \
-        return wait_all(__func__, handles, n, how);                                                \
+        return NAMED(wait_all(handles, n, how));                                                   \
     }                                                                                              \
     dart_ret_t dart_test##suffix(dart_handle_t *handle, int32_t *finished)                         \
     {                                                                                              \
-        return weftdart_test(__func__, handle, 1, how, true, finished);                            \
+        return NAMED(weftdart_test(handle, 1, how, true, finished));                               \
     }                                                                                              \
     dart_ret_t dart_testall##suffix(dart_handle_t handles[], size_t n, int32_t *finished)          \
     {                                                                                              \
-        return weftdart_test(__func__, handles, n, how, true, finished);                           \
+        return NAMED(weftdart_test(handles, n, how, true, finished));                              \
     }
 COMPLETION(, WEFT_REMOTE)
 COMPLETION(_local, WEFT_LOCAL)
 
-static dart_ret_t flush(const char *call, dart_gptr_t gptr)
+static dart_ret_t flush(dart_gptr_t gptr)
 {
     weft_gwhere where;
 
     gptr.addr_or_offs.offset = 0;
-    TRY(weftdart_where(call, gptr, 0, &where));
+    TRY(weftdart_where(gptr, 0, &where));
     return weftdart_result(weft_host_flush(weftdart.job, where.win));
 }
 
 #define FLUSH(suffix)                                                                              \
     dart_ret_t dart_flush##suffix(dart_gptr_t gptr)                                                \
     {                                                                                              \
-        return flush(__func__, gptr);                                                              \
+        return NAMED(flush(gptr));                                                                 \
     }
 FLUSH()
 FLUSH(_all)
@@ -239,24 +238,24 @@ static dart_ret_t move_with(struct move *m, dart_gptr_t gptr, size_t nelem, dart
                             dart_datatype_t remote, dart_handle_t *handle)
 {
     if (handle == NULL)
-        return INVALID(m->call, "handle is NULL");
+        return INVALID("handle is NULL");
     m->handle = calloc(1, sizeof(*m->handle));
-    TRY_MEMORY_OF(m->call, m->handle);
+    TRY_MEMORY(m->handle);
     const dart_ret_t code = move(m, gptr, nelem, local, remote);
     if (code == DART_OK)
         *handle = m->handle;
     else
-        wait_all(m->call, &m->handle, 1, WEFT_LOCAL);
+        wait_all(&m->handle, 1, WEFT_LOCAL);
     return code;
 }
 
 #define A_GET                                                                                      \
     {                                                                                              \
-        .call = __func__, .memory = dest                                                           \
+        .memory = dest                                                                             \
     }
 #define A_PUT                                                                                      \
     {                                                                                              \
-        .call = __func__, .memory = (unsigned char *)(uintptr_t)src, .put = true                   \
+        .memory = (unsigned char *)(uintptr_t)src, .put = true                                     \
     }
 
 /* Whatever was begun before an error is flushed. */
@@ -266,33 +265,33 @@ static dart_ret_t move_alone(struct move *m, dart_gptr_t gptr, size_t nelem, dar
     const dart_ret_t code = move(m, gptr, nelem, local, remote);
 
     if (code != DART_OK && m->has_begun)
-        flush(m->call, gptr);
+        flush(gptr);
     return code;
 }
 
 dart_ret_t dart_get(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
                     dart_datatype_t dst_type)
 {
-    return move_alone(&(struct move)A_GET, gptr, nelem, dst_type, src_type);
+    return NAMED(move_alone(&(struct move)A_GET, gptr, nelem, dst_type, src_type));
 }
 
 dart_ret_t dart_put(dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type,
                     dart_datatype_t dst_type)
 {
-    return move_alone(&(struct move)A_PUT, gptr, nelem, src_type, dst_type);
+    return NAMED(move_alone(&(struct move)A_PUT, gptr, nelem, src_type, dst_type));
 }
 
 dart_ret_t dart_get_handle(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
                            dart_datatype_t dst_type, dart_handle_t *handle)
 {
-    return move_with(&(struct move)A_GET, gptr, nelem, dst_type, src_type, handle);
+    return NAMED(move_with(&(struct move)A_GET, gptr, nelem, dst_type, src_type, handle));
 }
 
 dart_ret_t dart_put_handle(dart_gptr_t gptr, const void *src, size_t nelem,
                            dart_datatype_t src_type, dart_datatype_t dst_type,
                            dart_handle_t *handle)
 {
-    return move_with(&(struct move)A_PUT, gptr, nelem, src_type, dst_type, handle);
+    return NAMED(move_with(&(struct move)A_PUT, gptr, nelem, src_type, dst_type, handle));
 }
 
 dart_ret_t dart_get_blocking(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
@@ -300,8 +299,8 @@ dart_ret_t dart_get_blocking(void *dest, dart_gptr_t gptr, size_t nelem, dart_da
 {
     dart_handle_t handle;
 
-    TRY(move_with(&(struct move)A_GET, gptr, nelem, dst_type, src_type, &handle));
-    return wait_all(__func__, &handle, 1, WEFT_LOCAL);
+    TRY(NAMED(move_with(&(struct move)A_GET, gptr, nelem, dst_type, src_type, &handle)));
+    return NAMED(wait_all(&handle, 1, WEFT_LOCAL));
 }
 
 dart_ret_t dart_put_blocking(dart_gptr_t gptr, const void *src, size_t nelem,
@@ -309,6 +308,6 @@ dart_ret_t dart_put_blocking(dart_gptr_t gptr, const void *src, size_t nelem,
 {
     dart_handle_t handle;
 
-    TRY(move_with(&(struct move)A_PUT, gptr, nelem, src_type, dst_type, &handle));
-    return wait_all(__func__, &handle, 1, WEFT_REMOTE);
+    TRY(NAMED(move_with(&(struct move)A_PUT, gptr, nelem, src_type, dst_type, &handle)));
+    return NAMED(wait_all(&handle, 1, WEFT_REMOTE));
 }

@@ -23,38 +23,37 @@ static const struct weftdart_block one = {0, 1};
     [DART_TYPE_##name] = {DART_TYPE_##name, sizeof(type), 1, 1, 1, &one, native},
 static const struct weftdart_type plain[] = {TYPES(PLAIN)};
 
-dart_ret_t weftdart_type_of(const char *call, dart_datatype_t type,
-                            const struct weftdart_type **found)
+dart_ret_t weftdart_type_of(dart_datatype_t type, const struct weftdart_type **found)
 {
     if (type <= DART_TYPE_UNDEFINED || type == DART_TYPE_LAST)
-        return INVALID(call, "%ld is no data type", (long)type);
+        return INVALID("%ld is no data type", (long)type);
     *found = type < DART_TYPE_LAST ? &plain[type] : (const struct weftdart_type *)type;
     return DART_OK;
 }
 
-dart_ret_t weftdart_bytes(const char *call, size_t nelem, dart_datatype_t type, size_t *bytes)
+dart_ret_t weftdart_bytes(size_t nelem, dart_datatype_t type, size_t *bytes)
 {
     const struct weftdart_type *of;
 
-    TRY(weftdart_type_of(call, type, &of));
+    TRY(weftdart_type_of(type, &of));
     if (!weftdart_is_plain(of))
-        return INVALID(call, "not of a strided or indexed type");
+        return INVALID("not of a strided or indexed type");
     if (__builtin_mul_overflow(nelem, of->size, bytes))
-        return INVALID(call, "%zu elements of %zu bytes", nelem, of->size);
+        return INVALID("%zu elements of %zu bytes", nelem, of->size);
     return DART_OK;
 }
 
 /* A type with room for `count` blocks of elements of a plain type behind it. */
-static dart_ret_t make_type(const char *call, dart_datatype_t base, size_t count,
-                            struct weftdart_type **made, struct weftdart_block **block)
+static dart_ret_t make_type(dart_datatype_t base, size_t count, struct weftdart_type **made,
+                            struct weftdart_block **block)
 {
     size_t size;
 
-    TRY(weftdart_bytes(call, 1, base, &size));
+    TRY(weftdart_bytes(1, base, &size));
     if (count == 0 || count > SIZE_MAX / sizeof(**block) - 1)
-        return INVALID(call, "%zu blocks", count);
+        return INVALID("%zu blocks", count);
     *made = malloc(sizeof(**made) + count * sizeof(**block));
-    TRY_MEMORY_OF(call, *made);
+    TRY_MEMORY(*made);
     *block = (struct weftdart_block *)(*made + 1);
     **made = (struct weftdart_type){.base = base, .size = size, .count = count, .block = *block};
     return DART_OK;
@@ -68,8 +67,8 @@ dart_ret_t dart_type_create_strided(dart_datatype_t base, size_t stride, size_t 
 
     TRY_PLACE(newtype);
     if (blocklen == 0 || stride < blocklen)
-        return INVALID(__func__, "blocks of %zu elements, %zu apart", blocklen, stride);
-    TRY(make_type(__func__, base, 1, &type, &block));
+        return INVALID("blocks of %zu elements, %zu apart", blocklen, stride);
+    TRY(make_type(base, 1, &type, &block));
     *block = (struct weftdart_block){0, blocklen};
     type->extent = stride;
     type->elements = blocklen;
@@ -90,9 +89,8 @@ dart_ret_t dart_type_create_indexed(dart_datatype_t base, size_t count, const si
     for (size_t i = 0; i < count; i++)
         if (blocklen[i] == 0 || offset[i] > SIZE_MAX / 2 || blocklen[i] > SIZE_MAX / 2 ||
             __builtin_add_overflow(elements, blocklen[i], &elements))
-            return INVALID(__func__, "block %zu has %zu elements at %zu", i, blocklen[i],
-                           offset[i]);
-    TRY(make_type(__func__, base, count, &type, &block));
+            return INVALID("block %zu has %zu elements at %zu", i, blocklen[i], offset[i]);
+    TRY(make_type(base, count, &type, &block));
     for (size_t i = 0; i < count; i++) {
         block[i] = (struct weftdart_block){offset[i], blocklen[i]};
         first = offset[i] < first ? offset[i] : first;
@@ -111,8 +109,8 @@ dart_ret_t dart_type_create_custom(size_t num_bytes, dart_datatype_t *newtype)
 
     TRY_PLACE(newtype);
     if (num_bytes == 0)
-        return INVALID(__func__, "a type of 0 bytes");
-    TRY(make_type(__func__, DART_TYPE_BYTE, 1, &type, &block));
+        return INVALID("a type of 0 bytes");
+    TRY(make_type(DART_TYPE_BYTE, 1, &type, &block));
     *block = one;
     type->size = num_bytes;
     type->extent = type->elements = 1;
@@ -124,7 +122,7 @@ dart_ret_t dart_type_destroy(dart_datatype_t *type)
 {
     TRY_PLACE(type);
     if (*type <= DART_TYPE_LAST)
-        return INVALID(__func__, "the program has not made type %ld", (long)*type);
+        return INVALID("the program has not made type %ld", (long)*type);
     free((void *)*type);
     *type = DART_TYPE_UNDEFINED;
     return DART_OK;
@@ -187,18 +185,18 @@ static void combine_own(const weft_combine *combine, const void *from, void *int
     own->function(from, into, count, own->user_data);
 }
 
-dart_ret_t weftdart_combine(const char *call, dart_datatype_t type, dart_operation_t op, size_t *of,
+dart_ret_t weftdart_combine(dart_datatype_t type, dart_operation_t op, size_t *of,
                             weft_combine *combine)
 {
     const size_t pair = op == DART_OP_MINMAX ? 2 : 1;
     size_t size;
 
-    TRY(weftdart_bytes(call, 1, type, &size));
+    TRY(weftdart_bytes(1, type, &size));
     *combine = (weft_combine){.bytes = pair * size, .commutes = 1, .check = UINT32_MAX};
     if (op > DART_OP_LAST) {
         const struct own_operation *const own = (const struct own_operation *)op;
         if (own->type != type)
-            return INVALID(call, "the operation is of another type");
+            return INVALID("the operation is of another type");
         combine->combine = combine_own;
         combine->commutes = own->commutes;
         combine->in_calls = 1;
@@ -210,8 +208,8 @@ dart_ret_t weftdart_combine(const char *call, dart_datatype_t type, dart_operati
         combine->check = (uint32_t)type << 8 | (uint32_t)op;
     }
     if (combine->combine == NULL || *of % pair != 0)
-        return INVALID(call, "operation %ld of %zu elements of type %ld of %zu bytes", (long)op,
-                       *of, type < DART_TYPE_LAST ? (long)type : -1, size);
+        return INVALID("operation %ld of %zu elements of type %ld of %zu bytes", (long)op, *of,
+                       type < DART_TYPE_LAST ? (long)type : -1, size);
     *of /= pair;
     return DART_OK;
 }
@@ -224,7 +222,7 @@ dart_ret_t dart_op_create(dart_operator_t op, void *user_data, bool commute, dar
     (void)type_is_temporary;
     TRY_PLACE(new_op);
     TRY_PLACE(op);
-    TRY(weftdart_bytes(__func__, 1, type, &size));
+    TRY(weftdart_bytes(1, type, &size));
     struct own_operation *const own = malloc(sizeof(*own));
     TRY_MEMORY(own);
     *own = (struct own_operation){
@@ -237,7 +235,7 @@ dart_ret_t dart_op_destroy(dart_operation_t *op)
 {
     TRY_PLACE(op);
     if (*op <= DART_OP_LAST)
-        return INVALID(__func__, "the program has not made operation %ld", (long)*op);
+        return INVALID("the program has not made operation %ld", (long)*op);
     free((void *)*op);
     *op = DART_OP_UNDEFINED;
     return DART_OK;

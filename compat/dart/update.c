@@ -15,20 +15,20 @@ struct element {
     size_t at;         /* of the element in the word */
 };
 
-static dart_ret_t find_target(const char *call, dart_gptr_t gptr, size_t nelem,
-                              dart_datatype_t type, struct element *e)
+static dart_ret_t find_target(dart_gptr_t gptr, size_t nelem, dart_datatype_t type,
+                              struct element *e)
 {
     size_t bytes;
     weft_gwhere where;
 
-    TRY(weftdart_open(call));
-    TRY(weftdart_type_of(call, type, &e->type));
+    TRY(weftdart_open());
+    TRY(weftdart_type_of(type, &e->type));
     if (type >= DART_TYPE_LONG_DOUBLE)
-        return INVALID(call, "not of a type of %zu bytes, or made by the program", e->type->size);
-    TRY(weftdart_bytes(call, nelem, type, &bytes));
-    TRY(weftdart_where(call, gptr, bytes, &where));
+        return INVALID("not of a type of %zu bytes, or made by the program", e->type->size);
+    TRY(weftdart_bytes(nelem, type, &bytes));
+    TRY(weftdart_where(gptr, bytes, &where));
     if (gptr.addr_or_offs.offset % e->type->size != 0)
-        return INVALID(call, "offset %llu is not aligned to %zu bytes",
+        return INVALID("offset %llu is not aligned to %zu bytes",
                        (unsigned long long)gptr.addr_or_offs.offset, e->type->size);
     e->win = where.win;
     e->member = where.member;
@@ -79,19 +79,19 @@ static const int native_operation[DART_OP_LAST] = {
     [DART_OP_PROD] = 1 + WEFT_PROD};
 
 /* Checks all, and says how elements are combined. */
-static dart_ret_t prepare(const char *call, dart_gptr_t gptr, size_t nelem, dart_datatype_t type,
-                          dart_operation_t op, struct element *e, weft_combine *combine)
+static dart_ret_t prepare(dart_gptr_t gptr, size_t nelem, dart_datatype_t type, dart_operation_t op,
+                          struct element *e, weft_combine *combine)
 {
     size_t number = 1;
 
     if (op <= DART_OP_UNDEFINED || op >= DART_OP_LAST || op == DART_OP_MINMAX)
-        return INVALID(call, "not by operation %ld%s", op < DART_OP_LAST ? (long)op : -1,
+        return INVALID("not by operation %ld%s", op < DART_OP_LAST ? (long)op : -1,
                        op >= DART_OP_LAST ? ", which the program has made" : "");
-    TRY(find_target(call, gptr, nelem, type, e));
-    return weftdart_combine(call, type, op, &number, combine);
+    TRY(find_target(gptr, nelem, type, e));
+    return weftdart_combine(type, op, &number, combine);
 }
 
-static dart_ret_t accumulate(const char *call, dart_gptr_t gptr, const void *values, size_t nelem,
+static dart_ret_t accumulate(dart_gptr_t gptr, const void *values, size_t nelem,
                              dart_datatype_t type, dart_operation_t op)
 {
     struct element e;
@@ -99,13 +99,13 @@ static dart_ret_t accumulate(const char *call, dart_gptr_t gptr, const void *val
     weft_gptr pointer;
     weft_op begun;
 
-    TRY(prepare(call, gptr, nelem, type, op, &e, &combine));
+    TRY(prepare(gptr, nelem, type, op, &e, &combine));
     if (values == NULL && nelem > 0)
-        return INVALID(call, "%zu values at NULL", nelem);
+        return INVALID("%zu values at NULL", nelem);
     if (op == DART_OP_NO_OP)
         return DART_OK;
     if (e.type->native != 0 && native_operation[op] != 0) {
-        TRY(weftdart_pointer(call, gptr, &pointer));
+        TRY(weftdart_pointer(gptr, &pointer));
         return weftdart_result(weft_host_gaccumulate(
             weftdart.job, pointer, values, nelem, (weft_type)(e.type->native - 1),
             (weft_operation)(native_operation[op] - 1), &begun));
@@ -122,13 +122,13 @@ static dart_ret_t accumulate(const char *call, dart_gptr_t gptr, const void *val
 dart_ret_t dart_accumulate(dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t type,
                            dart_operation_t op)
 {
-    return accumulate(__func__, gptr, values, nelem, type, op);
+    return NAMED(accumulate(gptr, values, nelem, type, op));
 }
 
 dart_ret_t dart_accumulate_blocking_local(dart_gptr_t gptr, const void *values, size_t nelem,
                                           dart_datatype_t type, dart_operation_t op)
 {
-    return accumulate(__func__, gptr, values, nelem, type, op); /* weft has copied the values */
+    return NAMED(accumulate(gptr, values, nelem, type, op)); /* weft has copied the values */
 }
 
 /* ---- one element ----------------------------------------------------------------------------- */
@@ -165,7 +165,7 @@ dart_ret_t dart_fetch_and_op(dart_gptr_t gptr, const void *value, void *result,
     weft_combine combine;
 
     TRY_PLACE(result);
-    TRY(prepare(__func__, gptr, 1, type, op, &e, &combine));
+    TRY(prepare(gptr, 1, type, op, &e, &combine));
     if (op != DART_OP_NO_OP)
         TRY_PLACE(value);
     const bool add = op == DART_OP_SUM && is_integer(type);
@@ -184,8 +184,8 @@ dart_ret_t dart_compare_and_swap(dart_gptr_t gptr, const void *value, const void
     TRY_PLACE(compare);
     TRY_PLACE(result);
     if (!is_integer(type))
-        return INVALID(__func__, "not of integers");
-    TRY(find_target(__func__, gptr, 1, type, &e));
+        return INVALID("not of integers");
+    TRY(find_target(gptr, 1, type, &e));
     unsigned char *const there = (unsigned char *)&seen + e.at;
     if (e.type->size == e.size)
         memcpy(&word, compare, e.size);
