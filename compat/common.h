@@ -8,6 +8,7 @@
 
 #include <weft/team.h>
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,18 @@
         if (try_code != 0)                                                                         \
             return try_code;                                                                       \
     } while (0)
+
+/* Whether there is something at all of these places, of which there may be none. */
+#define PLACES_OF(...) ((const void *const[]){"", __VA_ARGS__})
+#define ALL_THERE(...)                                                                             \
+    weftcompat_all_there(sizeof(PLACES_OF(__VA_ARGS__)) / sizeof(void *), PLACES_OF(__VA_ARGS__))
+static inline bool weftcompat_all_there(size_t count, const void *const places[])
+{
+    while (count != 0)
+        if (places[--count] == NULL)
+            return false;
+    return true;
+}
 
 /* Memory that is freed at the end of the block. */
 #define FREED __attribute__((cleanup(weftcompat_free_block)))

@@ -44,28 +44,19 @@ dart_ret_t weftdart_no_memory(void)
     return weftdart_refuse(DART_ERR_NOMEM, "no memory in this process");
 }
 
+/* By weft's statuses; of the others DART_ERR_OTHER, which is not 0. */
+static const dart_ret_t code_of[WEFT_STATUS_COUNT] = {
+    [WEFT_ERR_ARGUMENT] = DART_ERR_INVAL,    [WEFT_ERR_BOUNDS] = DART_ERR_INVAL,
+    [WEFT_ERR_RANK] = DART_ERR_INVAL,        [WEFT_ERR_TAG] = DART_ERR_INVAL,
+    [WEFT_ERR_STATE] = DART_ERR_INVAL,       [WEFT_ERR_MISMATCH] = DART_ERR_INVAL,
+    [WEFT_ERR_UNSUPPORTED] = DART_ERR_INVAL, [WEFT_ERR_WINDOW] = DART_ERR_NOTFOUND,
+    [WEFT_ERR_COMM] = DART_ERR_NOTFOUND,     [WEFT_ERR_MEMORY] = DART_ERR_NOMEM,
+    [WEFT_ERR_LIMIT] = DART_ERR_NOMEM,
+};
+
 dart_ret_t weftdart_result(weft_status status)
 {
-    switch (status) {
-    case WEFT_OK:
-        return DART_OK;
-    case WEFT_ERR_ARGUMENT:
-    case WEFT_ERR_BOUNDS:
-    case WEFT_ERR_RANK:
-    case WEFT_ERR_TAG:
-    case WEFT_ERR_STATE:
-    case WEFT_ERR_MISMATCH:
-    case WEFT_ERR_UNSUPPORTED:
-        return DART_ERR_INVAL;
-    case WEFT_ERR_WINDOW:
-    case WEFT_ERR_COMM:
-        return DART_ERR_NOTFOUND;
-    case WEFT_ERR_MEMORY:
-    case WEFT_ERR_LIMIT:
-        return DART_ERR_NOMEM;
-    default:
-        return DART_ERR_OTHER;
-    }
+    return status == WEFT_OK || code_of[status] != 0 ? code_of[status] : DART_ERR_OTHER;
 }
 
 /* ---- the job --------------------------------------------------------------------------------- */

@@ -43,8 +43,7 @@ API(segment_list, (const gaspi_number_t number, gaspi_segment_id_t *const list))
 {
     gaspi_number_t found = 0;
 
-    TRY_OPEN();
-    TRY_PLACE(list);
+    TRY_OPEN(list);
     LOCKED;
     NEED(number <= weftgaspi_segments_count(), GASPI_ERR_INV_NUM);
     for (gaspi_segment_id_t i = 0; i < WEFTGASPI_SEGMENTS && found < number; i++)
@@ -55,8 +54,7 @@ API(segment_list, (const gaspi_number_t number, gaspi_segment_id_t *const list))
 
 API(segment_ptr, (const gaspi_segment_id_t segment, gaspi_pointer_t *const pointer))
 {
-    TRY_OPEN();
-    TRY_PLACE(pointer);
+    TRY_OPEN(pointer);
     LOCKED;
     TRY_SEGMENT(s, segment);
     *pointer = s->data;
@@ -65,8 +63,7 @@ API(segment_ptr, (const gaspi_segment_id_t segment, gaspi_pointer_t *const point
 
 API(segment_avail_local, (gaspi_segment_id_t *const segment))
 {
-    TRY_OPEN();
-    TRY_PLACE(segment);
+    TRY_OPEN(segment);
     LOCKED;
     for (gaspi_number_t i = 0; i < weftgaspi.config.segment_max; i++)
         if (weftgaspi_segment_of((gaspi_segment_id_t)i) == NULL) {
@@ -81,8 +78,7 @@ API(segment_size,
 {
     struct weftgaspi_place place;
 
-    TRY_OPEN();
-    TRY_PLACE(size);
+    TRY_OPEN(size);
     LOCKED;
     TRY(weftgaspi_place_of(rank, segment, &place));
     *size = place.bytes;

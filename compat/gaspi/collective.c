@@ -140,7 +140,7 @@ API(allreduce_user,
 {
     TRY_OPEN();
     TRY(check_buffers(send, receive, number));
-    TRY_PLACE(operation);
+    TRY_PLACES(operation);
     NEED(element_size != 0 && element_size <= weftgaspi.config.allreduce_buf_size / number,
          GASPI_ERR_INV_SIZE, "%u elements of %lu bytes, at most %lu bytes", number, element_size,
          weftgaspi.config.allreduce_buf_size);

@@ -90,8 +90,7 @@ static gaspi_return_t make_table(gaspi_pointer_t *table)
 
 gaspi_return_t gaspi_gpu_table(gaspi_pointer_t *const table)
 {
-    TRY_OPEN();
-    TRY_PLACE(table);
+    TRY_OPEN(table);
     LOCKED;
     return make_table(table);
 }
@@ -106,8 +105,7 @@ gaspi_return_t gaspi_init_GPUs(void)
 
 gaspi_return_t gaspi_number_of_GPUs(gaspi_gpu_num *number)
 {
-    TRY_OPEN();
-    TRY_PLACE(number);
+    TRY_OPEN(number);
     *number = weftgaspi.on_gpu;
     return GASPI_SUCCESS;
 }
@@ -115,7 +113,7 @@ gaspi_return_t gaspi_number_of_GPUs(gaspi_gpu_num *number)
 gaspi_return_t gaspi_GPU_ids(gaspi_gpu_t *ids)
 {
     TRY(gaspi_init_GPUs());
-    TRY_PLACE(ids);
+    TRY_PLACES(ids);
     *ids = weft_numbers_of(weftgaspi.job)->device;
     return GASPI_SUCCESS;
 }

@@ -134,8 +134,7 @@ API(group_create, (gaspi_group_t *const group))
 {
     gaspi_group_t i = 0;
 
-    TRY_OPEN();
-    TRY_PLACE(group);
+    TRY_OPEN(group);
     LOCKED;
     if (count() >= weftgaspi.config.group_max)
         return GASPI_ERR_MANY_GRP;
@@ -317,8 +316,7 @@ ASK_LOCKED(group_num, gaspi_number_t, count())
 
 API(group_size, (const gaspi_group_t group, gaspi_number_t *const size))
 {
-    TRY_OPEN();
-    TRY_PLACE(size);
+    TRY_OPEN(size);
     LOCKED;
     TRY_GROUP(g, group);
     *size = (gaspi_number_t)g->size;
@@ -327,8 +325,7 @@ API(group_size, (const gaspi_group_t group, gaspi_number_t *const size))
 
 API(group_ranks, (const gaspi_group_t group, gaspi_rank_t *const ranks))
 {
-    TRY_OPEN();
-    TRY_PLACE(ranks);
+    TRY_OPEN(ranks);
     LOCKED;
     TRY_GROUP(g, group);
     for (int i = 0; i < g->size; i++)

@@ -42,23 +42,24 @@ gaspi_return_t weftgaspi_refuse(bool *said, gaspi_return_t code, const char *for
     __attribute__((format(printf, 3, 4)));
 #pragma GCC diagnostic ignored "-Wformat-zero-length"
 
-/* Procedures begin with these: the library is open, and what pointer points to is there. */
-#define TRY_OPEN()                                                                                 \
+/* Procedures begin with these: what is at these places is there; and the library is open. */
+#define TRY_PLACES(...)                                                                            \
+    do {                                                                                           \
+        weftgaspi_call = __func__;                                                                 \
+        NEED(ALL_THERE(__VA_ARGS__), GASPI_ERR_NULLPTR);                                           \
+    } while (0)
+#define TRY_OPEN(...)                                                                              \
     do {                                                                                           \
         weftgaspi_call = __func__;                                                                 \
         NEED(weftgaspi.job != NULL, GASPI_ERR_NOINIT);                                             \
-    } while (0)
-#define TRY_PLACE(pointer)                                                                         \
-    do {                                                                                           \
-        weftgaspi_call = __func__;                                                                 \
-        NEED((pointer) != NULL, GASPI_ERR_NULLPTR);                                                \
+        TRY_PLACES(__VA_ARGS__);                                                                   \
     } while (0)
 
 /* A procedure that says one number, behind `first`. */
 #define SAY(name, type, number, first)                                                             \
     API(name, (type *const answer))                                                                \
     {                                                                                              \
-        TRY_PLACE(answer);                                                                         \
+        TRY_PLACES(answer);                                                                        \
         first;                                                                                     \
         *answer = (type)(number);                                                                  \
         return GASPI_SUCCESS;                                                                      \

@@ -81,8 +81,7 @@ API(notify_waitsome, (const gaspi_segment_id_t local, const gaspi_notification_i
     bool reading;
     int counted;
 
-    TRY_OPEN();
-    TRY_PLACE(found);
+    TRY_OPEN(found);
     if (number == 0) /* nothing is waited for */
         return GASPI_SUCCESS;
     NEED_NOTIFICATION(first);

@@ -102,8 +102,7 @@ API(passive_receive,
     int cancelled = 0;
     void *address;
 
-    TRY_OPEN();
-    TRY_PLACE(rank);
+    TRY_OPEN(rank);
     NEED_SIZE(size);
     {
         LOCKED;
@@ -160,8 +159,7 @@ API(atomic_fetch_add, (const gaspi_segment_id_t segment, const gaspi_offset_t of
                        const gaspi_rank_t rank, const gaspi_atomic_value_t value,
                        gaspi_atomic_value_t *const old, const gaspi_timeout_t timeout_ms))
 {
-    TRY_OPEN();
-    TRY_PLACE(old);
+    TRY_OPEN(old);
     return update(rank, segment, offset, true, value, 0, old);
 }
 
@@ -170,7 +168,6 @@ API(atomic_compare_swap,
      const gaspi_atomic_value_t expected, const gaspi_atomic_value_t desired,
      gaspi_atomic_value_t *const old, const gaspi_timeout_t timeout_ms))
 {
-    TRY_OPEN();
-    TRY_PLACE(old);
+    TRY_OPEN(old);
     return update(rank, segment, offset, false, expected, desired, old);
 }

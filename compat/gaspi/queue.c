@@ -54,8 +54,7 @@ API(queue_create, (gaspi_queue_id_t *const queue, const gaspi_timeout_t timeout_
 {
     gaspi_queue_id_t free_one = 0;
 
-    TRY_OPEN();
-    TRY_PLACE(queue);
+    TRY_OPEN(queue);
     LOCKED;
     while (free_one < WEFTGASPI_QUEUES && queues[free_one].there)
         free_one++;
@@ -79,8 +78,7 @@ API(queue_delete, (const gaspi_queue_id_t queue))
 
 API(queue_size, (const gaspi_queue_id_t queue, gaspi_number_t *const size))
 {
-    TRY_OPEN();
-    TRY_PLACE(size);
+    TRY_OPEN(size);
     LOCKED;
     TRY_QUEUE(q, queue);
     *size = (gaspi_number_t)(q->posted - q->done);

@@ -269,8 +269,7 @@ API(segment_alloc,
 API(segment_bind, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer,
                    const gaspi_size_t size, const gaspi_memory_description_t description))
 {
-    TRY_OPEN();
-    TRY_PLACE(pointer);
+    TRY_OPEN(pointer);
     return make_alone(segment, size, pointer);
 }
 
@@ -379,7 +378,6 @@ API(segment_use, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointe
                   const gaspi_size_t size, const gaspi_group_t group,
                   const gaspi_timeout_t timeout_ms, const gaspi_memory_description_t description))
 {
-    TRY_OPEN();
-    TRY_PLACE(pointer);
+    TRY_OPEN(pointer);
     return create(segment, size, pointer, group, timeout_ms);
 }

@@ -97,37 +97,28 @@ static void note_loss(int rank)
         __atomic_store_n(&weftgaspi.peer[rank].corrupt, true, __ATOMIC_RELAXED);
 }
 
+/* By weft's statuses; of the others GASPI_ERROR, which is not 0. */
+static const gaspi_return_t code_of[WEFT_STATUS_COUNT] = {
+    [WEFT_ERR_TIMEOUT] = GASPI_TIMEOUT,        [WEFT_ERR_MEMORY] = GASPI_ERR_MEMALLOC,
+    [WEFT_ERR_BOUNDS] = GASPI_ERR_INV_REM_OFF, [WEFT_ERR_LIMIT] = GASPI_ERR_MANY_SEG,
+    [WEFT_ERR_DEVICE] = GASPI_ERR_DEVICE,      [WEFT_ERR_NETWORK] = GASPI_ERR_DEVICE,
+    [WEFT_ERR_CONFIG] = GASPI_ERR_CONFIG,
+};
+
 gaspi_return_t weftgaspi_result(weft_status status, int rank)
 {
-    switch (status) {
-    case WEFT_OK:
+    if (status == WEFT_OK)
         return GASPI_SUCCESS;
-    case WEFT_ERR_TIMEOUT:
-        return GASPI_TIMEOUT;
-    case WEFT_ERR_MEMORY:
-        return GASPI_ERR_MEMALLOC;
-    case WEFT_ERR_BOUNDS:
-        return GASPI_ERR_INV_REM_OFF;
-    case WEFT_ERR_LIMIT:
-        return GASPI_ERR_MANY_SEG;
-    case WEFT_ERR_DEVICE:
-    case WEFT_ERR_NETWORK:
-        return GASPI_ERR_DEVICE;
-    case WEFT_ERR_CONFIG:
-        return GASPI_ERR_CONFIG;
-    case WEFT_ERR_PEER_LOST:
+    if (status == WEFT_ERR_PEER_LOST)
         note_loss(rank);
-        return GASPI_ERROR;
-    default:
-        return GASPI_ERROR;
-    }
+    return code_of[status] != 0 ? code_of[status] : GASPI_ERROR;
 }
 
 /* ---- configuration --------------------------------------------------------------------------- */
 
 API(config_get, (gaspi_config_t *const config))
 {
-    TRY_PLACE(config);
+    TRY_PLACES(config);
     LOCKED;
     *config = weftgaspi.config;
     return GASPI_SUCCESS;
@@ -293,8 +284,7 @@ API(disconnect, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 
 API(state_vec_get, (gaspi_state_vector_t states))
 {
-    TRY_OPEN();
-    TRY_PLACE(states);
+    TRY_OPEN(states);
     if (weft_lost(weftgaspi.job) >= 0)
         note_loss(-1);
     for (int i = 0; i < weftgaspi.ranks; i++)

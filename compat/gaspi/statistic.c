@@ -37,10 +37,7 @@ API(statistic_counter_info, (const gaspi_statistic_counter_t counter,
                              gaspi_statistic_argument_t *const argument, gaspi_string_t *const name,
                              gaspi_string_t *const description, gaspi_number_t *const verbosity))
 {
-    TRY_PLACE(argument);
-    TRY_PLACE(name);
-    TRY_PLACE(description);
-    TRY_PLACE(verbosity);
+    TRY_PLACES(argument, name, description, verbosity);
     NEED(counter < WEFTGASPI_COUNTERS, GASPI_ERR_INV_NUM, "counter %u of %d", counter,
          WEFTGASPI_COUNTERS);
     *argument =
@@ -54,8 +51,7 @@ API(statistic_counter_info, (const gaspi_statistic_counter_t counter,
 API(statistic_counter_get, (const gaspi_statistic_counter_t counter, const gaspi_number_t argument,
                             unsigned long *const value))
 {
-    TRY_OPEN();
-    TRY_PLACE(value);
+    TRY_OPEN(value);
     NEED(counter < WEFTGASPI_COUNTERS, GASPI_ERR_INV_NUM, "counter %u of %d", counter,
          WEFTGASPI_COUNTERS);
     NEED(!names[counter].by_rank || argument < (gaspi_number_t)weftgaspi.ranks, GASPI_ERR_INV_RANK,

@@ -25,7 +25,7 @@ API_OF(gaspi_string_t, error_str, (const gaspi_return_t code))
 
 API(print_error, (const gaspi_return_t code, gaspi_string_t *const text))
 {
-    TRY_PLACE(text);
+    TRY_PLACES(text);
     char *const copy = strdup(pgaspi_error_str(code));
     if (copy == NULL)
         return GASPI_ERR_MEMALLOC;
@@ -107,7 +107,7 @@ API(cpu_frequency, (gaspi_float *const mhz))
 {
     int value; /* whole numbers: what stands for the point is the locale's */
 
-    TRY_PLACE(mhz);
+    TRY_PLACES(mhz);
     if (read_value("/proc/cpuinfo", "cpu MHz : %d", &value))
         *mhz = (gaspi_float)value;
     else if (read_value("/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", "%d", &value))

@@ -40,7 +40,7 @@ API(threads_init, (gaspi_int *const number))
 {
     gaspi_int cores;
 
-    TRY_PLACE(number);
+    TRY_PLACES(number);
     TRY(pgaspi_threads_get_num_cores(&cores));
     TRY(pgaspi_threads_init_user((unsigned)cores));
     *number = cores;
@@ -50,7 +50,7 @@ API(threads_init, (gaspi_int *const number))
 /* The calling thread gets the next number. */
 API(threads_register, (gaspi_int * thread))
 {
-    TRY_PLACE(thread);
+    TRY_PLACES(thread);
     TRY_POOL();
     LOCKED;
     NEED(own < 0 && pool.registered < pool.total, GASPI_ERR_INV_NUM, "%d of %d are registered",
@@ -61,7 +61,7 @@ API(threads_register, (gaspi_int * thread))
 
 API(threads_run, (void *(*function)(void *), void *argument))
 {
-    TRY_PLACE(function);
+    TRY_PLACES(function);
     TRY_POOL();
     LOCKED;
     NEED(pool.started != MOST, GASPI_ERR_INV_NUM);

@@ -38,7 +38,7 @@ static int keyval_make(enum weftmpi_kind kind, void (*copy)(void), void (*erase)
                        void *extra)
 {
     TRY(weftmpi_is_open());
-    TRY(weftmpi_place_in(keyval));
+    TRY(PLACES(keyval));
     struct key *key = weftmpi_make(WEFTMPI_KEYVAL, sizeof(*key));
     key->copy = (MPI_Comm_copy_attr_function *)copy;
     key->erase = (MPI_Comm_delete_attr_function *)erase;
@@ -52,7 +52,7 @@ static int keyval_make(enum weftmpi_kind kind, void (*copy)(void), void (*erase)
 static int keyval_free(enum weftmpi_kind kind, int *keyval)
 {
     TRY(weftmpi_is_open());
-    TRY(weftmpi_place_in(keyval));
+    TRY(PLACES(keyval));
     LOCKED;
     struct key *key = find(*keyval);
     if (key == NULL || key->kind != kind)
@@ -180,8 +180,7 @@ static const void *of_window(struct weftmpi_object *object, int keyval)
 static int get(enum weftmpi_kind kind, struct weftmpi_object *object, int keyval, void *value,
                int *flag)
 {
-    TRY(weftmpi_place_in(value));
-    TRY(weftmpi_place_in(flag));
+    TRY(PLACES(value, flag));
     if (keyval > 0 && keyval < FIRST_KEY) {
         const void *const there = kind == WEFTMPI_WIN    ? of_window(object, keyval)
                                   : kind == WEFTMPI_COMM ? of_world(keyval)

@@ -263,7 +263,7 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
 {
     MPI_Comm own;
 
-    TRY(weftmpi_place_in(handle));
+    TRY(PLACES(handle));
     COMM_OF(comm, given->comm);
     TRY(weftmpi_comm_new(comm, comm->group, comm->remote, comm->topology, &own));
     struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));

@@ -129,7 +129,7 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
 static int duplicate(struct weftmpi_request *request, MPI_Comm handle, const MPI_Info *info_handle,
                      MPI_Comm *copy)
 {
-    TRY(weftmpi_place_in(copy));
+    TRY(PLACES(copy));
     COMM_OF(comm, handle);
     struct weftmpi_comm *made = weftmpi_comm_make(comm, comm->group, comm->remote, comm->topology);
     int error = MPI_SUCCESS;
@@ -253,7 +253,7 @@ API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Com
 /* apart: by the members of the group alone. */
 static int create(struct weftmpi_comm *comm, MPI_Group handle, bool apart, int tag, MPI_Comm *part)
 {
-    TRY(weftmpi_place_in(part));
+    TRY(PLACES(part));
     OBJECT_IN(group, group, WEFTMPI_GROUP, handle);
     const int own = weftmpi_group_own(group);
 

@@ -116,7 +116,7 @@ static struct added *added_at(int code)
 
 static int class_in(int code, int *error_class)
 {
-    TRY(weftmpi_place_in(error_class));
+    TRY(PLACES(error_class));
     LOCKED;
     const struct added *at = added_at(code);
     TRY(HOLDS(code >= 0 && (code <= MPI_ERR_LASTCODE || at != NULL), MPI_ERR_ARG, "%d is no code",
@@ -129,7 +129,7 @@ static int class_in(int code, int *error_class)
 static int add(int error_class, int *code)
 {
     TRY(weftmpi_is_open());
-    TRY(weftmpi_place_in(code));
+    TRY(PLACES(code));
     LOCKED;
     const size_t count = (size_t)(weftmpi_last_code - MPI_ERR_LASTCODE);
     added = weftmpi_room(added, (count + 1) * sizeof(*added));
@@ -162,8 +162,7 @@ CALL(Error_class, (int code, int *error_class), class_in(code, error_class))
 
 static int text_in(int code, char *text, int *length)
 {
-    TRY(weftmpi_place_in(text));
-    TRY(weftmpi_place_in(length));
+    TRY(PLACES(text, length));
     LOCKED;
     const struct added *at = added_at(code);
     const char *known = at != NULL ? at->text : NULL;

@@ -73,7 +73,7 @@ static int open(const char *datarep, const void *user, MPI_Count count, MPI_Data
                 struct weftmpi_elements *elements)
 {
     TRY(weftmpi_is_open());
-    TRY(weftmpi_place_in(datarep));
+    TRY(PLACES(datarep));
     TRY(HOLDS(strcmp(datarep, "external32") == 0, MPI_ERR_ARG, "the representation '%s'", datarep));
     return weftmpi_elements_in(user, count, handle, elements);
 }
@@ -83,7 +83,7 @@ static int external(const char *datarep, const void *user, MPI_Count count, MPI_
 {
     struct weftmpi_elements e;
 
-    TRY(weftmpi_place_in(position));
+    TRY(PLACES(position));
     TRY(open(datarep, user, count, handle, &e));
     const size_t all = e.count * external_bytes(e.type);
     TRY(HOLDS(*position >= 0 && *position <= bytes && all <= (size_t)(bytes - *position),

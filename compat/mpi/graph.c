@@ -76,7 +76,7 @@ API(Graph_get, (MPI_Comm handle, int most_index, int most_edges, int index[], in
 /* The neighbours of a rank, `most` at most (NULL: none), and how many there are. */
 static int neighbours(MPI_Comm handle, int rank, int *count, int most, int list[])
 {
-    TRY(weftmpi_place_in(count));
+    TRY(PLACES(count));
     TOPOLOGY_OF(graph, comm, handle, MPI_GRAPH);
 
     TRY(weftmpi_check_rank(rank, graph->nodes));

@@ -115,7 +115,7 @@ int weftmpi_give(void *object, void *handle)
 {
     if (handle == NULL)
         weftmpi_leave(object);
-    TRY(weftmpi_place_in(handle));
+    TRY(PLACES(handle));
     memcpy(handle, &((struct weftmpi_object *)object)->handle, sizeof(void *));
     return MPI_SUCCESS;
 }

@@ -318,21 +318,9 @@ static inline int weftmpi_is_open(void)
 #define OPEN_IN TRY((ENTER, weftmpi_is_open()))
 /* There is a place for a result. It is looked at before any object: MPI_COMM_WORLD's error. */
 int weftmpi_no_place(void);
-static inline int weftmpi_place_in(const void *place)
-{
-    return place != NULL ? MPI_SUCCESS : weftmpi_no_place();
-}
-static inline int weftmpi_places_in(size_t n, const void *const places[])
-{
-    for (size_t i = 0; i < n; i++)
-        TRY(weftmpi_place_in(places[i]));
-    return MPI_SUCCESS;
-}
-#define OUT(...)                                                                                   \
-    TRY((ENTER, weftmpi_places_in(sizeof((const void *[]){__VA_ARGS__}) / sizeof(void *),          \
-                                  (const void *const[]){__VA_ARGS__})))
-#define INTO(place, expression)                                                                    \
-    (weftmpi_place_in(place) == MPI_SUCCESS ? (expression) : MPI_ERR_ARG)
+#define PLACES(...)             (ALL_THERE(__VA_ARGS__) ? MPI_SUCCESS : weftmpi_no_place())
+#define OUT(...)                TRY((ENTER, PLACES(__VA_ARGS__)))
+#define INTO(place, expression) (PLACES(place) == MPI_SUCCESS ? (expression) : MPI_ERR_ARG)
 /* So many numbers, or handles, are where the program says. */
 #define LISTED(count, list)                                                                        \
     HOLDS((list) != NULL || (count) <= 0, MPI_ERR_ARG, "%lld at NULL", (long long)(count))

@@ -80,7 +80,7 @@ API(Info_set, (MPI_Info handle, const char *key, const char *value))
 static int get_value(MPI_Info handle, const char *key, int room, char *value, int *length,
                      int *flag)
 {
-    TRY(weftmpi_place_in(length == NULL ? NULL : flag));
+    TRY(PLACES(length == NULL ? NULL : flag));
     TRY(LISTED(room, value));
     TRY(check_key(key));
     LOCKED;

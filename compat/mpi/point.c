@@ -203,7 +203,7 @@ static inline __attribute__((always_inline)) int start(enum weftmpi_way way, TO(
     struct weftmpi_elements e;
     weft_message_op op;
 
-    TRY(weftmpi_place_in(handle));
+    TRY(PLACES(handle));
     *handle = MPI_REQUEST_NULL;
     COMM_OF(in, comm);
     TRY(weftmpi_elements_in(buffer, count, type, &e));

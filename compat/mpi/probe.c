@@ -59,7 +59,7 @@ CALL(Iprobe, (int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
 static int matched_probe(int from, int tag, MPI_Comm comm, int *there, MPI_Message *handle,
                          MPI_Status *status)
 {
-    TRY(weftmpi_place_in(handle));
+    TRY(PLACES(handle));
     struct matched *matched = weftmpi_make(WEFTMPI_MESSAGE, sizeof(*matched));
 
     *handle = from == MPI_PROC_NULL ? MPI_MESSAGE_NO_PROC : MPI_MESSAGE_NULL;
@@ -81,7 +81,7 @@ CALL(Improbe,
 static int begin_matched(struct weftmpi_request *request, void *buffer, MPI_Count count,
                          MPI_Datatype type, MPI_Message *handle)
 {
-    TRY(weftmpi_place_in(handle));
+    TRY(PLACES(handle));
     struct matched *matched = weftmpi_find(WEFTMPI_MESSAGE, *handle);
 
     TRY(weftmpi_is_open());

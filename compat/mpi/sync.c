@@ -263,7 +263,7 @@ static int look_at_completes(struct weftmpi_win *win, bool blocks, int *over)
 /* Whether all origins have completed; waits until they have (`blocks`). */
 static int wait_for_completes(struct weftmpi_win *win, bool blocks, int *over)
 {
-    TRY(weftmpi_place_in(over));
+    TRY(PLACES(over));
     TRY(HOLDS(win->posted >= 0, MPI_ERR_RMA_SYNC, "no epoch was posted"));
     TRY(told(look_at_completes(win, blocks, over)));
     if (*over) {

@@ -150,7 +150,7 @@ API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]
  */
 static int look(int count, MPI_Request handles[], int most, bool waits, int *done, int indices[])
 {
-    TRY(weftmpi_place_in(done));
+    TRY(PLACES(done));
     REQUESTS_OF(count);
     for (int round = 0;; round++) {
         struct weftmpi_request *first = NULL;
@@ -180,7 +180,7 @@ static int end_any(int count, MPI_Request handles[], int *index, int *flag, MPI_
     MPI_Request none = MPI_REQUEST_NULL;
     int done;
 
-    TRY(weftmpi_place_in(index));
+    TRY(PLACES(index));
     *index = MPI_UNDEFINED;
     TRY(look(count, handles, 1, flag == NULL, &done, index));
     if (flag != NULL)
@@ -261,7 +261,7 @@ API(Cancel, (MPI_Request * handle))
     return weftmpi_failed(status);
 }
 
-TELL(Test_cancelled, (const MPI_Status *status, int *flag), weftmpi_place_in(status), flag,
+TELL(Test_cancelled, (const MPI_Status *status, int *flag), PLACES(status), flag,
      status->MPI_internal[2])
 
 API(Status_set_cancelled, (MPI_Status * status, int flag))

@@ -184,8 +184,7 @@ static int create(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info, MPI_
     HELD struct weftmpi_win *win = NULL;
     size_t room = (size_t)bytes;
 
-    TRY(weftmpi_place_in(made));
-    TRY(weftmpi_place_in(allocated));
+    TRY(PLACES(made, allocated));
     COMM_OF(comm, handle);
     TRY(check(comm, bytes, unit, base, flavor == MPI_WIN_FLAVOR_CREATE));
     if (shared) { /* of all parts */
@@ -216,8 +215,7 @@ static int create(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info, MPI_
 /* MPI_PROC_NULL: the first with any bytes. */
 static int shared_query(MPI_Win handle, int rank, MPI_Aint *bytes, MPI_Aint *unit, void **base)
 {
-    TRY(weftmpi_place_in(bytes));
-    TRY(weftmpi_place_in(base));
+    TRY(PLACES(bytes, base));
     WIN_OF(win, handle);
     TRY(HOLDS(win->flavor == MPI_WIN_FLAVOR_SHARED, MPI_ERR_RMA_FLAVOR,
               "the window is not shared"));
