@@ -25,7 +25,6 @@ ASK(rw_list_elem_max, gaspi_number_t, CONFIG.rw_list_elem_max)
 ASK(atomic_max, gaspi_atomic_value_t, UINT64_MAX)
 ASK(network_type, gaspi_network_t, CONFIG.network)
 ASK(build_infrastructure, gaspi_number_t, CONFIG.build_infrastructure)
-ASK_LOCKED(segment_num, gaspi_number_t, weftgaspi_segments_count())
 /* At any time. A float of milliseconds would not tell those since the machine's start apart. */
 static double began;
 static __attribute__((constructor)) void begin(void)
@@ -39,13 +38,24 @@ SAY(initialized, gaspi_number_t, weftgaspi.job != NULL, (void)0)
 
 /* ---- segments -------------------------------------------------------------------------------- */
 
+static gaspi_number_t segments_there(void)
+{
+    gaspi_number_t there = 0;
+
+    for (gaspi_segment_id_t i = 0; i < WEFTGASPI_SEGMENTS; i++)
+        there += weftgaspi_segment_of(i) != NULL;
+    return there;
+}
+
+ASK_LOCKED(segment_num, gaspi_number_t, segments_there())
+
 API(segment_list, (const gaspi_number_t number, gaspi_segment_id_t *const list))
 {
     gaspi_number_t found = 0;
 
     TRY_OPEN(list);
     LOCKED;
-    NEED(number <= weftgaspi_segments_count(), GASPI_ERR_INV_NUM);
+    NEED(number <= segments_there(), GASPI_ERR_INV_NUM);
     for (gaspi_segment_id_t i = 0; i < WEFTGASPI_SEGMENTS && found < number; i++)
         if (weftgaspi_segment_of(i) != NULL)
             list[found++] = i;

@@ -146,7 +146,6 @@ struct weftgaspi_place {
 };
 
 /* With the lock held. */
-gaspi_number_t weftgaspi_segments_count(void);
 size_t weftgaspi_head_bytes(void); /* of notifications, before a segment's data */
 struct weftgaspi_segment *weftgaspi_segment_of(gaspi_segment_id_t segment); /* NULL: none */
 /* s: the segment, which is there. */

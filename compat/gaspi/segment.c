@@ -17,11 +17,17 @@ static unsigned generations[WEFTGASPI_SEGMENTS];
 /* By rank and segment; then this process's notification_num, and a word that dismisses it. */
 static uint64_t *directory;
 static weft_win window; /* of the directories */
-/* What is under way of a segment's collective creation, which may take several calls. */
-static struct creation {
-    gaspi_size_t bytes;    /* 0: nothing */
+/* A segment that a call makes. */
+struct creation {
+    gaspi_segment_id_t segment;
+    gaspi_size_t bytes;
+    bool bound; /* to memory of the program */
+    void *memory;
+    bool under_way;        /* collectively, which may take several calls: */
     gaspi_uint own, worst; /* what came of it here, and of all members; errors are not 0 */
-} creations[WEFTGASPI_SEGMENTS];
+};
+/* By segment; where this process's arguments are refused, which others hear of, by group. */
+static struct creation creations[WEFTGASPI_SEGMENTS + 1], refused[WEFTGASPI_GROUPS];
 
 enum { GENERATIONS = 1 << 15 };
 #define ENTRY(bytes, generation, bound) ((uint64_t)(bytes) << 16 | (generation) << 1 | (bound))
@@ -47,9 +53,9 @@ static uint64_t load_word(size_t word)
 
     if (!weftgaspi.on_gpu)
         return __atomic_load_n(&directory[word], __ATOMIC_ACQUIRE);
-    if (weft_host_get(weftgaspi.job, window, weftgaspi.rank, word * 8, &value, 8) != WEFT_OK)
-        return 0;
-    return value;
+    return weft_host_get(weftgaspi.job, window, weftgaspi.rank, word * 8, &value, 8) == WEFT_OK
+               ? value
+               : 0;
 }
 
 /* A word of another's directory; it is there on return. */
@@ -105,6 +111,7 @@ void weftgaspi_segments_close(void)
 {
     memset(segments, 0, sizeof(segments));
     memset(creations, 0, sizeof(creations));
+    memset(refused, 0, sizeof(refused));
 }
 
 gaspi_return_t weftgaspi_reach(gaspi_rank_t rank, double until)
@@ -190,15 +197,6 @@ gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
 
 /* ---- making and deleting --------------------------------------------------------------------- */
 
-gaspi_number_t weftgaspi_segments_count(void)
-{
-    gaspi_number_t there = 0;
-
-    for (int i = 0; i < WEFTGASPI_SEGMENTS; i++)
-        there += segments[i].there;
-    return there;
-}
-
 static gaspi_return_t expose(int segment, uint64_t entry, int part, void *base, size_t bytes)
 {
     return weftgaspi_result(
@@ -210,21 +208,19 @@ static void unexpose(int segment, uint64_t entry, int part)
     weft_unexpose(weftgaspi.job, number_of(segment, entry, part));
 }
 
-/* memory: NULL: the library's own. */
-static gaspi_return_t make_segment(int segment, size_t bytes, void *memory)
+static gaspi_return_t make_segment(const struct creation *call)
 {
-    struct weftgaspi_segment *const s = &segments[segment];
-    const bool bound = memory != NULL;
+    const int segment = call->segment;
 
     generations[segment] = generations[segment] % (GENERATIONS - 1) + 1;
-    const uint64_t entry = ENTRY(bytes, (uint64_t)generations[segment], bound);
-    unsigned char *const head =
-        weft_malloc(weftgaspi.job, weftgaspi_head_bytes() + (bound ? 0 : bytes));
-    gaspi_return_t code = head == NULL ? GASPI_ERR_MEMALLOC : GASPI_SUCCESS;
-    if (code == GASPI_SUCCESS)
-        code = expose(segment, entry, 0, head, weftgaspi_head_bytes() + (bound ? 0 : bytes));
-    if (code == GASPI_SUCCESS && bound) {
-        code = expose(segment, entry, 1, memory, bytes);
+    const size_t bytes = weftgaspi_head_bytes() + (call->bound ? 0 : call->bytes);
+    const uint64_t entry = ENTRY(call->bytes, (uint64_t)generations[segment], call->bound);
+    unsigned char *const head = weft_malloc(weftgaspi.job, bytes);
+    if (head == NULL)
+        return GASPI_ERR_MEMALLOC;
+    gaspi_return_t code = expose(segment, entry, 0, head, bytes);
+    if (code == GASPI_SUCCESS && call->bound) {
+        code = expose(segment, entry, 1, call->memory, call->bytes);
         if (code != GASPI_SUCCESS)
             unexpose(segment, entry, 0);
     }
@@ -232,45 +228,53 @@ static gaspi_return_t make_segment(int segment, size_t bytes, void *memory)
         weft_free(weftgaspi.job, head);
         return code;
     }
-    *s = (struct weftgaspi_segment){.there = true,
-                                    .bound = bound,
-                                    .head = head,
-                                    .data = bound ? memory : head + weftgaspi_head_bytes(),
-                                    .bytes = bytes,
-                                    .entry = entry};
+    segments[segment] = (struct weftgaspi_segment){
+        .there = true,
+        .bound = call->bound,
+        .head = head,
+        .data = call->bound ? call->memory : head + weftgaspi_head_bytes(),
+        .bytes = call->bytes,
+        .entry = entry};
     return GASPI_SUCCESS;
 }
 
-static gaspi_return_t check_new(gaspi_segment_id_t segment, gaspi_size_t bytes)
+static gaspi_return_t check_new(const struct creation *call)
 {
+    const gaspi_segment_id_t segment = call->segment;
+
+    NEED(!call->bound || call->memory != NULL, GASPI_ERR_NULLPTR);
     NEED(segment < weftgaspi.config.segment_max, GASPI_ERR_INV_SEG, "segment %u of %u", segment,
          weftgaspi.config.segment_max);
-    NEED(creations[segment].bytes == 0, GASPI_ERR_ACTIVE_COLL, "segment %u is being created",
+    NEED(!creations[segment].under_way, GASPI_ERR_ACTIVE_COLL, "segment %u is being created",
          segment);
     NEED(!segments[segment].there, GASPI_ERR_INV_SEG, "segment %u is there", segment);
-    NEED(bytes != 0 && bytes >> 48 == 0, GASPI_ERR_INV_SEGSIZE, "%lu bytes", bytes);
+    NEED(call->bytes != 0 && call->bytes >> 48 == 0, GASPI_ERR_INV_SEGSIZE, "%lu bytes",
+         call->bytes);
     return GASPI_SUCCESS;
 }
 
-static gaspi_return_t make_alone(gaspi_segment_id_t segment, gaspi_size_t size, void *memory)
+static gaspi_return_t make_alone(const struct creation *call)
 {
     LOCKED;
-    TRY(check_new(segment, size));
-    return make_segment(segment, size, memory);
+    TRY(check_new(call));
+    return make_segment(call);
 }
 
 API(segment_alloc,
     (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_alloc_t policy))
 {
     TRY_OPEN();
-    return make_alone(segment, size, NULL); /* whatever the policy: zeros, of the device */
+    /* Whatever the policy: zeros, of the device. */
+    return make_alone(&(struct creation){.segment = segment, .bytes = size});
 }
 
+#define BOUND                                                                                      \
+    (&(struct creation){.segment = segment, .bytes = size, .bound = true, .memory = pointer})
 API(segment_bind, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer,
                    const gaspi_size_t size, const gaspi_memory_description_t description))
 {
-    TRY_OPEN(pointer);
-    return make_alone(segment, size, pointer);
+    TRY_OPEN();
+    return make_alone(BOUND);
 }
 
 /* Lock held. */
@@ -316,51 +320,62 @@ API(segment_delete, (const gaspi_segment_id_t segment))
 {
     TRY_OPEN();
     LOCKED;
-    NEED(segment == WEFTGASPI_SEGMENTS || creations[segment].bytes == 0, GASPI_ERR_ACTIVE_COLL,
-         "segment %u is being created", segment);
+    NEED(!creations[segment].under_way, GASPI_ERR_ACTIVE_COLL, "segment %u is being created",
+         segment);
     return drop_segment(segment);
 }
 
-static gaspi_return_t make_and_tell(gaspi_segment_id_t segment, gaspi_size_t size, void *memory,
+static gaspi_return_t make_and_tell(const struct creation *call,
                                     const struct weftgaspi_group *members)
 {
-    TRY(make_segment(segment, size, memory));
+    TRY(make_segment(call));
     for (int i = 0; i < members->size; i++)
-        TRY(tell(segment, members->ranks[i]));
+        TRY(tell(call->segment, members->ranks[i]));
     return GASPI_SUCCESS;
 }
 
-/* Makes it unless an earlier call that met its limit has. */
-static gaspi_return_t begin_creation(gaspi_segment_id_t segment, gaspi_size_t size, void *memory,
-                                     gaspi_group_t group)
+/* Makes it unless an earlier call that met its limit has begun it. */
+static gaspi_return_t begin_creation(const struct creation *call, gaspi_group_t group,
+                                     struct creation **begun)
 {
     LOCKED;
     const struct weftgaspi_group *const members = weftgaspi_group_of(group);
     NEED(members != NULL && members->team != NULL, GASPI_ERR_INV_GROUP, "group %u", group);
-    if (segment < WEFTGASPI_SEGMENTS && size != 0 && creations[segment].bytes == size)
-        return GASPI_SUCCESS;
-    TRY(check_new(segment, size));
-    creations[segment].bytes = size;
-    creations[segment].own = (gaspi_uint)make_and_tell(segment, size, memory, members);
+    struct creation *const places[] = {&creations[call->segment], &refused[group]};
+    for (int i = 0; i < 2; i++) {
+        *begun = places[i];
+        if ((*begun)->under_way && (*begun)->segment == call->segment &&
+            (*begun)->bytes == call->bytes)
+            return GASPI_SUCCESS;
+    }
+    gaspi_return_t own = check_new(call);
+    if (own == GASPI_SUCCESS) {
+        *begun = &creations[call->segment];
+        own = make_and_tell(call, members);
+    }
+    **begun = *call;
+    (*begun)->under_way = true;
+    (*begun)->own = (gaspi_uint)own;
     return GASPI_SUCCESS;
 }
 
-/* All of the group have it then, or none: a member without memory takes part. */
-static gaspi_return_t create(gaspi_segment_id_t segment, gaspi_size_t size, void *memory,
-                             gaspi_group_t group, gaspi_timeout_t timeout_ms)
+/* All of the group have it then, or none: also a member that cannot make it takes part. */
+static gaspi_return_t create(const struct creation *call, gaspi_group_t group,
+                             gaspi_timeout_t timeout_ms)
 {
-    TRY(begin_creation(segment, size, memory, group));
-    struct creation *const c = &creations[segment];
+    struct creation *c = NULL;
+
+    TRY(begin_creation(call, group, &c));
     const gaspi_return_t code =
         pgaspi_allreduce(&c->own, &c->worst, 1, GASPI_OP_MAX, GASPI_TYPE_UINT, group, timeout_ms);
     if (code == GASPI_TIMEOUT)
         return code;
     LOCKED;
-    c->bytes = 0;
+    c->under_way = false;
     if (code == GASPI_SUCCESS && c->worst == GASPI_SUCCESS)
         return GASPI_SUCCESS;
-    if (segments[segment].there)
-        drop_segment(segment);
+    if (c != &refused[group] && segments[c->segment].there)
+        drop_segment(c->segment);
     if (code != GASPI_SUCCESS)
         return code;
     return c->own != GASPI_SUCCESS ? (gaspi_return_t)c->own : GASPI_ERROR;
@@ -371,13 +386,13 @@ API(segment_create,
      const gaspi_timeout_t timeout_ms, const gaspi_alloc_t policy))
 {
     TRY_OPEN();
-    return create(segment, size, NULL, group, timeout_ms);
+    return create(&(struct creation){.segment = segment, .bytes = size}, group, timeout_ms);
 }
 
 API(segment_use, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer,
                   const gaspi_size_t size, const gaspi_group_t group,
                   const gaspi_timeout_t timeout_ms, const gaspi_memory_description_t description))
 {
-    TRY_OPEN(pointer);
-    return create(segment, size, pointer, group, timeout_ms);
+    TRY_OPEN();
+    return create(BOUND, group, timeout_ms);
 }

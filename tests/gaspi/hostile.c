@@ -192,6 +192,7 @@ void at_the_bounds(void)
     gaspi_atomic_value_t old;
     gaspi_segment_id_t list[1];
     unsigned long value;
+    gaspi_return_t code;
     gaspi_rank_t from;
     gaspi_size_t size;
     int x = 0;
@@ -206,6 +207,22 @@ void at_the_bounds(void)
     CODE(rank == 0 ? GASPI_ERR_MEMALLOC : GASPI_ERROR,
          gaspi_segment_create(1, rank == 0 ? most >> 16 : 64, GASPI_GROUP_ALL, GASPI_BLOCK,
                               GASPI_ALLOC_DEFAULT));
+    CODE(GASPI_ERR_INV_SEG, gaspi_segment_delete(1));
+    /* So it is where a member's own arguments are refused, at once or in several calls. */
+    CODE(rank == 0 ? GASPI_ERR_INV_SEGSIZE : GASPI_ERROR,
+         gaspi_segment_create(1, rank == 0 ? 0 : 64, GASPI_GROUP_ALL, GASPI_BLOCK,
+                              GASPI_ALLOC_DEFAULT));
+    CODE(rank == 0 ? GASPI_ERR_INV_SEG : GASPI_ERROR,
+         gaspi_segment_create(rank == 0 ? 0 : 1, 64, GASPI_GROUP_ALL, GASPI_BLOCK,
+                              GASPI_ALLOC_DEFAULT));
+    CODE(rank == 0 ? GASPI_ERR_NULLPTR : GASPI_ERROR,
+         gaspi_segment_use(1, rank == 0 ? NULL : &x, sizeof(x), GASPI_GROUP_ALL, GASPI_BLOCK, 0));
+    do
+        code = gaspi_segment_create(rank == 0 ? 255 : 1, 64, GASPI_GROUP_ALL, GASPI_TEST,
+                                    GASPI_ALLOC_DEFAULT);
+    while (code == GASPI_TIMEOUT);
+    CHECK(code == (rank == 0 ? GASPI_ERR_INV_SEG : GASPI_ERROR));
+    GOOD(gaspi_segment_size(0, rank, &size)); /* rank 0's own segment 0 stays */
     CODE(GASPI_ERR_INV_SEG, gaspi_segment_delete(1));
     segment(1, 64);
     drop(1);
