@@ -33,12 +33,21 @@ static int broadcast(struct weftmpi_request *request, const struct weftmpi_given
 
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
+int weftmpi_count_of(const struct weftmpi_side *side, int i, MPI_Count *count)
+{
+    TRY(HOLDS(side->counts.at != NULL || !side->unlike, MPI_ERR_ARG, "counts at NULL"));
+    *count = side->unlike ? weftmpi_number(side->counts, i) : side->count;
+    return HOLDS(*count >= 0, MPI_ERR_COUNT, "count %lld of piece %d", (long long)*count, i);
+}
+
 int weftmpi_piece(const struct weftmpi_side *side, int i, struct weftmpi_elements *piece)
 {
-    const MPI_Count count = weftmpi_count_of(side, i);
-    MPI_Aint at = side->same ? 0 : (MPI_Aint)i * count;
+    MPI_Count count;
 
-    TRY(HOLDS(count >= 0, MPI_ERR_COUNT, "count %lld of piece %d", (long long)count, i));
+    TRY(weftmpi_count_of(side, i, &count));
+    TRY(HOLDS(side->displs.at != NULL || !side->unlike || count == 0, MPI_ERR_ARG,
+              "displacements at NULL"));
+    MPI_Aint at = side->same ? 0 : (MPI_Aint)i * count;
     TRY(weftmpi_elements_in(side->base, count,
                             side->handles != NULL ? side->handles[i] : side->handle, piece));
     if (side->displs.at != NULL)

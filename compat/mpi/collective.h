@@ -30,13 +30,9 @@ struct weftmpi_side {
 #define LIKE(side)                                                                                 \
     ((struct weftmpi_side){.base = (void *)side, .count = side##_count, .handle = side##_type})
 #define ARRAYS(side)                                                                               \
-    .base = (void *)side, .counts = NUMBERS(side##_counts), .displs = NUMBERS(side##_offsets)
-#define UNLIKE(side) ((struct weftmpi_side){ARRAYS(side), .handle = side##_type, .unlike = true})
-
-static inline MPI_Count weftmpi_count_of(const struct weftmpi_side *side, int i)
-{
-    return side->counts.at != NULL ? weftmpi_number(side->counts, i) : side->count;
-}
+    .base = (void *)side, .unlike = true, .counts = NUMBERS(side##_counts),                        \
+    .displs = NUMBERS(side##_offsets)
+#define UNLIKE(side) ((struct weftmpi_side){ARRAYS(side), .handle = side##_type})
 
 /* The arguments of a collective. */
 struct weftmpi_given {
@@ -76,7 +72,8 @@ void weftmpi_given_end(struct weftmpi_given *given);
 #define GATHERED(N, A)   SEND(N), RECEIVES(N, A), MPI_Comm comm
 #define UNLIKE_ALL(N, A) SENDS(N, A), RECEIVES(N, A), MPI_Comm comm
 
-/* Checks and finds piece i of a side. */
+/* Checks and finds piece i of a side, or how many elements it has. */
+int weftmpi_count_of(const struct weftmpi_side *side, int i, MPI_Count *count);
 int weftmpi_piece(const struct weftmpi_side *side, int i, struct weftmpi_elements *piece);
 
 /* Members that pieces are for: so many from the first on, or those of a list. */

@@ -106,8 +106,8 @@ static int counts_of(struct weftmpi_request *request, const struct weftmpi_given
     *each = weftmpi_request_memory(request, (size_t)n * sizeof(**each));
     *all = 0;
     for (int i = 0; i < n; i++) {
-        const MPI_Count count = weftmpi_count_of(&given->receive, i);
-        TRY(HOLDS(count >= 0, MPI_ERR_COUNT, "count %lld for rank %d", (long long)count, i));
+        MPI_Count count;
+        TRY(weftmpi_count_of(&given->receive, i, &count));
         (*each)[i] = (size_t)count;
         *all += (size_t)count;
     }
@@ -203,4 +203,4 @@ COLLECTIVES(Exscan, Iexscan, reduce, REDUCED(SCAN_BEFORE, .count = count), ELEME
 COLLECTIVES(Reduce_scatter_block, Ireduce_scatter_block, reduce_scatter,
             REDUCED(REDUCE_SCATTER, .count = count), ELEMENTS)
 COLLECTIVES(Reduce_scatter, Ireduce_scatter, reduce_scatter,
-            REDUCED(REDUCE_SCATTER, .counts = NUMBERS(counts)), ELEMENTS_EACH)
+            REDUCED(REDUCE_SCATTER, .unlike = true, .counts = NUMBERS(counts)), ELEMENTS_EACH)

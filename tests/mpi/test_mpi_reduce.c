@@ -241,6 +241,30 @@ static void threes(void)
     free(all);
 }
 
+/* No counts, or no displacements of a piece that has bytes. */
+static void no_arrays(void)
+{
+    int b[1] = {7}, got[1] = {-1};
+    const count_t one[1] = {1};
+    const place_t at[1] = {0};
+    const MPI_Datatype types[1] = {MPI_INT};
+    MPI_Comm self;
+
+    MPI_Comm_split(comm, me, 0, &self);
+    MPI_Comm_set_errhandler(self, MPI_ERRORS_RETURN);
+#define NOTHING(call) CHECK((call) == MPI_ERR_ARG)
+    NOTHING(MPI_Gatherv(b, 1, MPI_INT, got, NULL, at, MPI_INT, 0, self));
+    NOTHING(MPI_Gatherv(b, 1, MPI_INT, got, one, NULL, MPI_INT, 0, self));
+    NOTHING(MPI_Scatterv(b, NULL, at, MPI_INT, got, 1, MPI_INT, 0, self));
+    NOTHING(MPI_Allgatherv(b, 1, MPI_INT, got, NULL, at, MPI_INT, self));
+    NOTHING(MPI_Alltoallv(b, one, at, MPI_INT, got, NULL, at, MPI_INT, self));
+    NOTHING(MPI_Alltoallv(b, one, NULL, MPI_INT, got, one, at, MPI_INT, self));
+    NOTHING(MPI_Alltoallw(b, NULL, at, types, got, one, at, types, self));
+    NOTHING(MPI_Reduce_scatter(b, got, NULL, MPI_INT, MPI_SUM, self));
+    CHECK(got[0] == -1);
+    MPI_Comm_free(&self);
+}
+
 /* One buffer to send from and to receive into is refused, before anything is sent. */
 static void aliases(void)
 {
@@ -357,6 +381,7 @@ static void all_reductions(void)
         freed();
     else
         aliases();
+    no_arrays();
 }
 
 int main(int argc, char **argv)
