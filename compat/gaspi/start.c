@@ -10,33 +10,34 @@
 #include <time.h>
 #include <unistd.h>
 
+/* Fields of the configuration: X(name, what they are at first, least, most). */
+#define FIELDS(X)                                                                                  \
+    X(sn_port, 12121, 1024, 65536)                                                                 \
+    X(network, GASPI_ETHERNET, GASPI_IB, GASPI_OFI)                                                \
+    X(queue_size_max, 1024, 1, WEFTGASPI_QUEUE_MOST)                                               \
+    X(queue_num, 8, 1, WEFTGASPI_QUEUES)                                                           \
+    X(group_max, 32, 1, WEFTGASPI_GROUPS)                                                          \
+    X(segment_max, WEFTGASPI_SEGMENTS, 1, WEFTGASPI_SEGMENTS)                                      \
+    X(transfer_size_max, WEFTGASPI_TRANSFER_MOST, 1, WEFTGASPI_TRANSFER_MOST)                      \
+    X(notification_num, 65536, 0, WEFTGASPI_NOTIFICATIONS)                                         \
+    X(passive_queue_size_max, WEFTGASPI_PASSIVE_QUEUE, 1, WEFTGASPI_PASSIVE_QUEUE)                 \
+    X(passive_transfer_size_max, WEFTGASPI_PASSIVE_MOST, 1, WEFTGASPI_PASSIVE_MOST)                \
+    X(allreduce_buf_size, 255 * 8, 1, 1u << 30)                                                    \
+    X(allreduce_elem_max, 255, 1, 1u << 27)                                                        \
+    X(rw_list_elem_max, WEFTGASPI_LIST_MOST, 1, WEFTGASPI_LIST_MOST)                               \
+    X(build_infrastructure, GASPI_TOPOLOGY_STATIC, GASPI_TOPOLOGY_NONE, GASPI_TOPOLOGY_DYNAMIC)
+#define AT_FIRST(name, first, least, most) .name = first,
 struct weftgaspi_state weftgaspi = {
     .lock = PTHREAD_MUTEX_INITIALIZER,
     .left = PTHREAD_COND_INITIALIZER,
-    .config =
-        {
-            .logger = 1,
-            .sn_port = 12121,
-            .sn_persistent = 1,
-            .sn_timeout = 30000,
-            .dev_config = {.network_type = GASPI_ETHERNET,
-                           .params = {.ib = {.netdev_id = -1, .mtu = 0, .port_check = 1},
-                                      .tcp = {.port = 19000},
-                                      .ofi = {.use_shm = 1, .progress_auto = 1}}},
-            .network = GASPI_ETHERNET,
-            .queue_size_max = 1024,
-            .queue_num = 8,
-            .group_max = 32,
-            .segment_max = WEFTGASPI_SEGMENTS,
-            .transfer_size_max = WEFTGASPI_TRANSFER_MOST,
-            .notification_num = 65536,
-            .passive_queue_size_max = WEFTGASPI_PASSIVE_QUEUE,
-            .passive_transfer_size_max = WEFTGASPI_PASSIVE_MOST,
-            .allreduce_buf_size = 255 * 8,
-            .allreduce_elem_max = 255,
-            .rw_list_elem_max = WEFTGASPI_LIST_MOST,
-            .build_infrastructure = GASPI_TOPOLOGY_STATIC,
-        },
+    .config = {.logger = 1, /* what has no bounds, and then what has */
+               .sn_persistent = 1,
+               .sn_timeout = 30000,
+               .dev_config = {.network_type = GASPI_ETHERNET,
+                              .params = {.ib = {.netdev_id = -1, .mtu = 0, .port_check = 1},
+                                         .tcp = {.port = 19000},
+                                         .ofi = {.use_shm = 1, .progress_auto = 1}}},
+               FIELDS(AT_FIRST)},
 };
 
 /* Looks now and then whether another process wants this one to end. */
@@ -126,26 +127,11 @@ API(config_get, (gaspi_config_t *const config))
 
 API(config_set, (const gaspi_config_t config))
 {
-#define FIELD(name) #name, (uint64_t)config.name
+#define BOUNDS(name, first, least, most) {#name, (uint64_t)config.name, least, most},
     const struct {
         const char *name;
         uint64_t value, least, most;
-    } fields[] = {
-        {FIELD(sn_port), 1024, 65536},
-        {FIELD(network), GASPI_IB, GASPI_OFI},
-        {FIELD(queue_size_max), 1, WEFTGASPI_QUEUE_MOST},
-        {FIELD(queue_num), 1, WEFTGASPI_QUEUES},
-        {FIELD(group_max), 1, WEFTGASPI_GROUPS},
-        {FIELD(segment_max), 1, WEFTGASPI_SEGMENTS},
-        {FIELD(transfer_size_max), 1, WEFTGASPI_TRANSFER_MOST},
-        {FIELD(notification_num), 0, WEFTGASPI_NOTIFICATIONS},
-        {FIELD(passive_queue_size_max), 1, WEFTGASPI_PASSIVE_QUEUE},
-        {FIELD(passive_transfer_size_max), 1, WEFTGASPI_PASSIVE_MOST},
-        {FIELD(allreduce_buf_size), 1, 1u << 30},
-        {FIELD(allreduce_elem_max), 1, 1u << 27},
-        {FIELD(rw_list_elem_max), 1, WEFTGASPI_LIST_MOST},
-        {FIELD(build_infrastructure), GASPI_TOPOLOGY_NONE, GASPI_TOPOLOGY_DYNAMIC},
-    };
+    } fields[] = {FIELDS(BOUNDS)};
 
     if (weftgaspi.job != NULL)
         return GASPI_ERR_INITED;
@@ -226,14 +212,10 @@ static void close_job(void)
 
 API(proc_init, (const gaspi_timeout_t timeout_ms))
 {
-    /* Segments are windows of the job: there may be many. */
-    char name[] = "gaspi", windows[] = "--weft-WINDOWS=4096", *arguments[] = {name, windows, NULL};
-    char **argv = arguments;
-    int argc = 2;
-
     if (weftgaspi.job != NULL)
         return GASPI_ERR_INITED;
-    const weft_status status = weft_open_threads(&weftgaspi.job, &argc, argv, WEFT_THREAD_MULTIPLE);
+    setenv("WEFT_WINDOWS", "4096", 0); /* segments are windows of the job: there may be many */
+    const weft_status status = weft_open_threads(&weftgaspi.job, NULL, NULL, WEFT_THREAD_MULTIPLE);
     if (status != WEFT_OK)
         return weftgaspi_result(status, -1);
     const gaspi_return_t code = open_tables();
