@@ -81,32 +81,18 @@ static dart_ret_t open_tables(void)
     return weftdart_locality_open();
 }
 
-/* Opens the job with the program's options behind those of the library, which it does not see. */
+/* Opens the job, with settings of the library's where the user has made none. */
 static weft_status open_job(int *argc, char ***argv, weft_thread_level level)
 {
-    char segments[] = "--weft-SEGMENTS=1024", windows[] = "--weft-WINDOWS=1024";
-    char comms[] = "--weft-COMMS=256", share[] = "--weft-HEAP_KERNEL_SHARE=0", name[] = "dart";
-    char *const own[] = {segments, windows, comms, share};
-    const int more = sizeof(own) / sizeof(own[0]);
-    int count = 0, given = 0;
+    static const char *const usual[][2] = {{"WEFT_SEGMENTS", "1024"},
+                                           {"WEFT_WINDOWS", "1024"},
+                                           {"WEFT_COMMS", "256"},
+                                           {"WEFT_HEAP_KERNEL_SHARE", "0"}};
 
-    while (argc != NULL && argv != NULL && *argv != NULL && given < *argc && (*argv)[given] != NULL)
-        given++;
-    char **const all = calloc((size_t)(given + more) + 2, sizeof(*all));
-    if (all == NULL)
-        return WEFT_ERR_MEMORY;
-    all[count++] = given > 0 ? (*argv)[0] : name;
-    for (int i = 0; i < more; i++)
-        all[count++] = own[i];
-    for (int i = 1; i < given; i++)
-        all[count++] = (*argv)[i];
-    const weft_status status = weft_open_threads(&weftdart.job, &count, all, level);
-    for (int i = 0; status == WEFT_OK && given > 0 && i <= count; i++)
-        (*argv)[i] = all[i];
-    if (status == WEFT_OK && given > 0)
-        *argc = count;
-    free(all);
-    return status;
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+        setenv(usual[i][0], usual[i][1], 0);
+    return weft_open_threads(&weftdart.job, argv == NULL ? NULL : argc, argv == NULL ? NULL : *argv,
+                             level);
 }
 
 static dart_ret_t begin_job(int *argc, char ***argv, weft_thread_level level)
