@@ -85,25 +85,26 @@ static weft_status move(weft_job *job, enum weft_exchange_op what, const struct 
     return status;
 }
 
-weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t bytes, void *receive)
+/* own: this process's piece; all: where the root has all pieces. */
+static weft_status run(weft_job *job, enum weft_exchange_op what, int root, const void *own,
+                       size_t bytes, const void *all)
 {
     const struct piece mine = {
-        .bytes = bytes, .root = root, .own = send != NULL, .whole = receive != NULL};
+        .bytes = bytes, .root = root, .own = own != NULL, .whole = all != NULL};
     weft_status status;
-    WEFT_FREED struct piece *pieces = agree(job, WEFT_EXCHANGE_GATHER, &mine, &status);
+    WEFT_FREED struct piece *pieces = agree(job, what, &mine, &status);
 
     WEFT_TRY(status);
-    return move(job, WEFT_EXCHANGE_GATHER, pieces, (void *)send, bytes, receive);
+    return move(job, what, pieces, (void *)own, bytes, (char *)all);
+}
+
+weft_status weft_host_gather(weft_job *job, int root, const void *send, size_t bytes, void *receive)
+{
+    return run(job, WEFT_EXCHANGE_GATHER, root, send, bytes, receive);
 }
 
 weft_status weft_host_scatter(weft_job *job, int root, const void *send, void *receive,
                               size_t bytes)
 {
-    const struct piece mine = {
-        .bytes = bytes, .root = root, .own = receive != NULL, .whole = send != NULL};
-    weft_status status;
-    WEFT_FREED struct piece *pieces = agree(job, WEFT_EXCHANGE_SCATTER, &mine, &status);
-
-    WEFT_TRY(status);
-    return move(job, WEFT_EXCHANGE_SCATTER, pieces, receive, bytes, (void *)send);
+    return run(job, WEFT_EXCHANGE_SCATTER, root, receive, bytes, send);
 }
