@@ -206,10 +206,9 @@ static void give_up_waiting(struct weft_hub *hub)
 
     while (hub->members[missing].came)
         missing++;
-    if (hub->listener.error != 0)
-        tell(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_BARRED, hub->listener.error);
-    else
-        tell(hub, WEFT_OP_REFUSED, WEFT_REFUSAL_MISSING, missing);
+    const int error = hub->listener.error;
+    tell(hub, WEFT_OP_REFUSED, error != 0 ? WEFT_REFUSAL_BARRED : WEFT_REFUSAL_MISSING,
+         error != 0 ? error : missing);
     hub->deadline = UINT64_MAX;
 }
 
