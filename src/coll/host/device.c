@@ -69,7 +69,6 @@ static bool take_place(weft_team *team, bool takes)
 weft_status weft_team_device(weft_team *team, int declared, int *taken)
 {
     unsigned char mine, said[WEFT_CCL_MEMBERS];
-    weft_team_op *op;
 
     if (team == NULL || taken == NULL)
         return weft_err(WEFT_ERR_ARGUMENT, "weft_team_device: %s is NULL",
@@ -87,9 +86,7 @@ weft_status weft_team_device(weft_team *team, int declared, int *taken)
         mine = mine && (p == team->me || job->processes[p].mapped);
     }
     if (can)
-        status = weft_team_allgather(team, &mine, 1, said, &op);
-    if (can && status == WEFT_OK)
-        status = weft_team_wait(&op);
+        status = weft_team_allgather(team, &mine, 1, said, NULL);
     can = can && status == WEFT_OK && memchr(said, 0, (size_t)team->members) == NULL;
     if (can && team->of->ccl == NULL)
         status = weft_ccl_open(job, WEFT_COMM_HOST, COLUMNS, &team->of->ccl);

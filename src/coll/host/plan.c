@@ -205,9 +205,7 @@ static void close_op(weft_team_op *op)
 
 void weft_plan_drop(weft_team_op *op)
 {
-    *op->before = op->next;
-    if (op->next != NULL)
-        op->next->before = op->before;
+    LIST_REMOVE(op, link);
     op->team->under_way--;
     __atomic_fetch_sub(&op->team->of->messages->plans, 1, __ATOMIC_RELAXED);
     close_op(op);
@@ -219,7 +217,7 @@ bool weft_plan_drive(struct weft_teams *teams, bool task)
     bool did = false;
 
     weft_lock(&teams->lock);
-    for (weft_team_op *op = teams->active; op != NULL; op = op->next) {
+    for (weft_team_op *op = LIST_FIRST(&teams->active); op != NULL; op = LIST_NEXT(op, link)) {
         /* Atomic: nothing else of it is read together with this, since its waiter writes that. */
         if (__atomic_load_n(&op->waited, __ATOMIC_RELAXED))
             continue;
@@ -246,11 +244,7 @@ weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op)
         return status;
     }
     weft_lock(&teams->lock);
-    plan->next = teams->active;
-    plan->before = &teams->active;
-    if (plan->next != NULL)
-        plan->next->before = &plan->next;
-    teams->active = plan;
+    LIST_INSERT_HEAD(&teams->active, plan, link);
     plan->team->under_way++;
     __atomic_fetch_add(&teams->messages->plans, 1, __ATOMIC_RELAXED);
     plan->failed = advance(plan, &open);

@@ -37,7 +37,7 @@ enum { WEFT_TEAM_HISTORY = 64 };
 struct weft_teams {
     struct weft_messages *messages; /* its `plans` are the active */
     struct weft_lock lock;          /* of all below, and of ops that nobody waits for */
-    weft_team_op *active;
+    LIST_HEAD(, weft_team_op) active;
     LIST_HEAD(, weft_team) open; /* the job's end closes what the program has left */
     weft_team *launches;         /* the team whose calls are launched; NULL: none's are */
     struct weft_team_parts *parts[WEFT_MSG_ROWS]; /* by row: whose it is; NULL: nobody's */
@@ -63,8 +63,8 @@ struct weft_team {
 
 struct weft_team_op {
     weft_team *team;
-    weft_team_op *next, **before; /* among the active */
-    int tag;                      /* what this collective is: team.c */
+    LIST_ENTRY(weft_team_op) link; /* among the active */
+    int tag;                       /* what this collective is: team.c */
     weft_combine combine;
     struct weft_step *steps;
     size_t count, room; /* of steps */

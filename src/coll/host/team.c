@@ -47,8 +47,8 @@ static void teams_close(struct weft_job *job)
 
     if (teams == NULL)
         return;
-    while (teams->active != NULL)
-        weft_plan_drop(teams->active);
+    while (!LIST_EMPTY(&teams->active))
+        weft_plan_drop(LIST_FIRST(&teams->active));
     while (!LIST_EMPTY(&teams->open))
         free_team(LIST_FIRST(&teams->open));
     for (int i = 0; i < WEFT_MSG_ROWS; i++)
