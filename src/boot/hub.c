@@ -349,11 +349,9 @@ static weft_status check_files(int processes)
 weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct weft_hello *expected,
                            uint64_t wait_ns, int silence_s, int *member)
 {
-    weft_status status = check_files(expected->processes); /* the listener would wait for room */
     int pair[2];
 
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(check_files(expected->processes)); /* the listener would wait for room */
     struct weft_hub *h = create(expected);
     if (h == NULL)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a job of %d processes",
@@ -366,7 +364,7 @@ weft_status weft_hub_start(struct weft_hub **hub, int listener, const struct wef
     h->end = UINT64_MAX;
     weft_listener_open(&h->listener, listener, &h->expected, silence_s, enter, h);
     enroll(h, &h->expected, pair[0]);
-    status = weft_task_start(&h->task, "weft-hub", hub_run, h);
+    const weft_status status = weft_task_start(&h->task, "weft-hub", hub_run, h);
     if (status != WEFT_OK) {
         close(pair[0]);
         close(pair[1]);

@@ -212,11 +212,9 @@ weft_status weft_local_open(struct weft_control **control, const struct weft_con
 weft_status weft_local_solo(struct weft_control **control, const struct weft_config *config)
 {
     struct weft_local *group = NULL;
-    weft_status status = weft_local_begin(&group, 1);
 
-    if (status != WEFT_OK)
-        return status;
-    status = open_in(control, group, 0, true, config->connect_s);
+    WEFT_TRY(weft_local_begin(&group, 1));
+    const weft_status status = open_in(control, group, 0, true, config->connect_s);
     if (status != WEFT_OK)
         weft_local_end(group);
     return status;

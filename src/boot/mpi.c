@@ -70,35 +70,36 @@ static weft_status on_one_host(const struct weft_mpi_library *library,
     return status;
 }
 
+/* Process 0 listens, also for later jobs. */
+static weft_status invite(const struct weft_config *config, bool one_host, struct invitation *mine)
+{
+    WEFT_TRY(weft_secret_make(mine->secret));
+    return weft_interface_listen(&place.root_fd, mine->root, config->interface,
+                                 one_host ? WEFT_REACH_HOST : WEFT_REACH_NETWORK);
+}
+
 static weft_status find_place(const struct weft_mpi_library *library,
                               const struct weft_config *config)
 {
-    struct invitation mine = {0}, *all = NULL;
+    struct invitation mine = {0};
     bool one_host = false;
-    weft_status status = on_one_host(library, config, &one_host);
-    /* Process 0 tells the others also when it has failed. */
-    weft_status invited = WEFT_OK;
-    if (status == WEFT_OK && library->rank == 0)
-        invited = weft_secret_make(mine.secret);
-    if (status == WEFT_OK && library->rank == 0 && invited == WEFT_OK) /* kept for later jobs */
-        invited = weft_interface_listen(&place.root_fd, mine.root, config->interface,
-                                        one_host ? WEFT_REACH_HOST : WEFT_REACH_NETWORK);
+    weft_status status;
+
+    WEFT_TRY(on_one_host(library, config, &one_host));
+    const weft_status invited = library->rank == 0 ? invite(config, one_host, &mine) : WEFT_OK;
     if (invited != WEFT_OK)
-        mine.root[0] = 0;
-    if (status == WEFT_OK)
-        all = gather(library, config, &mine, sizeof(mine), &status);
+        mine.root[0] = 0; /* which tells the others */
+    struct invitation *all = gather(library, config, &mine, sizeof(mine), &status);
     if (invited != WEFT_OK)
         status = invited;
     if (status == WEFT_OK && all[0].root[0] == 0)
         status = weft_err(WEFT_ERR_PEER_LOST, "process 0 could not open the job's control channel");
-    if (status != WEFT_OK && place.root_fd >= 0) {
-        close(place.root_fd);
-        place.root_fd = -1;
-    }
-    if (status == WEFT_OK) {
+    if (status == WEFT_OK)
         place.invitation = all[0];
-        place.known = true;
-    }
+    else if (place.root_fd >= 0)
+        close(place.root_fd);
+    place.known = status == WEFT_OK;
+    place.root_fd = place.known ? place.root_fd : -1;
     free(all);
     return status;
 }
@@ -116,15 +117,12 @@ weft_status weft_boot_mpi(struct weft_config *config)
     /* Where PMIx says as much, no MPI is started for it. */
     if (config->net != WEFT_NET_MPI && WEFT_PMIX_IN && weft_launcher_pmix())
         return WEFT_OK;
-    weft_status status = weft_mpi_start(&library, config);
-    if (status == WEFT_OK && library->size == 1)
+    WEFT_TRY(weft_mpi_start(&library, config));
+    if (library->size == 1)
         return WEFT_OK;
-    if (status == WEFT_OK)
-        weft_say_process(library->rank);
-    if (status == WEFT_OK && !place.known)
-        status = find_place(library, config);
-    if (status != WEFT_OK)
-        return status;
+    weft_say_process(library->rank);
+    if (!place.known)
+        WEFT_TRY(find_place(library, config));
     config->process = library->rank;
     config->processes = library->size;
     config->root_fd = place.root_fd;

@@ -229,10 +229,7 @@ static weft_status tcp_next(struct weft_control *control, struct weft_frame *fra
         *frame = (struct weft_frame){.kind = WEFT_FRAME_LOST, .source = 0};
         return WEFT_OK;
     }
-    const weft_status status =
-        weft_frame_fill(frame, header.kind, header.source, payload, header.bytes);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_frame_fill(frame, header.kind, header.source, payload, header.bytes));
     if (header.kind == WEFT_FRAME_LOST)
         weft_add_relaxed_u32(&losses, 1);
     if (header.kind == WEFT_FRAME_LOST && header.source == 0)

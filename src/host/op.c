@@ -107,11 +107,9 @@ weft_status weft_host_get(weft_job *job, weft_win win, int process, size_t offse
 static weft_status check_update(weft_job *job, const char *call, weft_win win, int process,
                                 size_t offset, const void *memory, size_t bytes, uint32_t size)
 {
-    const weft_status status = weft_host_range(job, call, win, process, offset, memory, bytes);
     const struct weft_state *state = &job->space.state;
 
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_host_range(job, call, win, process, offset, memory, bytes));
     const struct weft_window_entry *entry = &state->windows[weft_handle_index(win)].entry[process];
     if (((entry->home + offset) & (size - 1)) != 0)
         return weft_refused(job, WEFT_ERR_ARGUMENT,

@@ -74,9 +74,7 @@ weft_status weft_mpi_duplicate(const struct weft_mpi_ops *ops, const struct weft
 
     if (error != 0)
         return weft_mpi_failed(ops, error, "MPI_Comm_idup");
-    const weft_status status = weft_mpi_await(ops, &request, seconds, "MPI_Comm_idup");
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_mpi_await(ops, &request, seconds, "MPI_Comm_idup"));
     error = ops->return_errors(comm);
     return error == 0 ? WEFT_OK : weft_mpi_failed(ops, error, "MPI_Comm_set_errhandler");
 }
@@ -136,9 +134,7 @@ static weft_status start_thread(const struct weft_mpi_ops *ops, const struct wef
         life.error = ops->init(life.wanted);
         return WEFT_OK;
     }
-    weft_status status = weft_task_start(&life.task, "weft mpi", live, NULL);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(weft_task_start(&life.task, "weft mpi", live, NULL));
     life.is_thread = true;
     life.stuck = !await_stage(RUNS, config->connect_s);
     return life.stuck ? weft_err(WEFT_ERR_TIMEOUT,
@@ -189,9 +185,7 @@ static weft_status initialise(const struct weft_mpi_ops *ops, const struct weft_
         return weft_err(WEFT_ERR_CONFIG, "%s: the program has finalized MPI already", ops->name);
     if (ops->initialized())
         return WEFT_OK;
-    weft_status status = start_thread(ops, config);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(start_thread(ops, config));
     if (life.error != 0)
         return weft_mpi_failed(ops, life.error, "MPI_Init_thread");
     life.forks = weft_forks;
@@ -232,13 +226,9 @@ weft_status weft_mpi_start(const struct weft_mpi_library **library,
     char version[128];
 
     if (!started) {
-        weft_status status = weft_mpi_load(&found.ops, config);
-        if (status == WEFT_OK)
-            status = initialise(found.ops, config);
-        if (status == WEFT_OK)
-            status = join_world(&found, config);
-        if (status != WEFT_OK)
-            return status;
+        WEFT_TRY(weft_mpi_load(&found.ops, config));
+        WEFT_TRY(initialise(found.ops, config));
+        WEFT_TRY(join_world(&found, config));
         here = found;
         started = true;
         here.ops->describe(version, sizeof(version));

@@ -76,9 +76,7 @@ static weft_status initialise(void)
 {
     if (pmix.ready)
         return WEFT_OK;
-    weft_status status = load();
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(load());
     const pmix_status_t result = pmix.Init(&pmix.self, NULL, 0);
     if (result != PMIX_SUCCESS)
         return failed("the launcher's server cannot be reached", result);
@@ -207,10 +205,9 @@ static weft_status learn(struct weft_config *config)
 
 weft_status weft_pmix_join(struct weft_config *config)
 {
-    weft_status status = initialise();
+    weft_status status = WEFT_OK;
 
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(initialise());
     if (pmix.stuck)
         return weft_err(WEFT_ERR_TIMEOUT, "PMIx: a fence still waits, since an earlier job");
     const uint32_t processes = ask_number(PMIX_JOB_SIZE);

@@ -235,12 +235,9 @@ static weft_status begin(weft_team *team, const struct weft_shared *what)
     const size_t out = what->gives ? what->each : 0;
     const size_t in = what->in * (size_t)(what->combine != NULL && taken != 0 ? 1 : taken);
     bool far, into_far;
-    weft_status status = place(team, tag, what->source, out, &far);
 
-    if (status == WEFT_OK)
-        status = place(team, tag, what->target, in, &into_far);
-    if (status != WEFT_OK)
-        return status;
+    WEFT_TRY(place(team, tag, what->source, out, &far));
+    WEFT_TRY(place(team, tag, what->target, in, &into_far));
     team->history[team->number++ % WEFT_TEAM_HISTORY] = tag | INT32_MIN;
     return far || into_far ? run_far(team, tag, *what, out, in, into_far) : run(team, tag, what);
 }
