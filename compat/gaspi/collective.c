@@ -98,11 +98,8 @@ static gaspi_return_t collective(gaspi_group_t group, gaspi_timeout_t timeout_ms
     return code;
 }
 
-API(barrier, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
-{
-    TRY_OPEN();
-    return collective(group, timeout_ms, &(struct weftgaspi_collective){.kind = WEFTGASPI_BARRIER});
-}
+CALL(barrier, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms),
+     collective(group, timeout_ms, &(struct weftgaspi_collective){.kind = WEFTGASPI_BARRIER}))
 
 static gaspi_return_t check_buffers(const void *send, const void *receive, gaspi_number_t number)
 {

@@ -55,6 +55,13 @@ gaspi_return_t weftgaspi_refuse(bool *said, gaspi_return_t code, const char *for
         TRY_PLACES(__VA_ARGS__);                                                                   \
     } while (0)
 
+/* A procedure that is an expression, its code. */
+#define CALL(name, parameters, expression)                                                         \
+    API(name, parameters)                                                                          \
+    {                                                                                              \
+        TRY_OPEN();                                                                                \
+        return expression;                                                                         \
+    }
 /* A procedure that says one number, behind `first`. */
 #define SAY(name, type, number, first)                                                             \
     API(name, (type *const answer))                                                                \

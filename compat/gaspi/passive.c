@@ -135,6 +135,7 @@ static gaspi_return_t update(gaspi_rank_t rank, gaspi_segment_id_t segment, gasp
     struct weftgaspi_place place;
     uint64_t was;
 
+    NEED(old != NULL, GASPI_ERR_NULLPTR);
     {
         LOCKED;
         TRY(weftgaspi_place_of(rank, segment, &place));
@@ -155,19 +156,14 @@ static gaspi_return_t update(gaspi_rank_t rank, gaspi_segment_id_t segment, gasp
     return GASPI_SUCCESS;
 }
 
-API(atomic_fetch_add, (const gaspi_segment_id_t segment, const gaspi_offset_t offset,
-                       const gaspi_rank_t rank, const gaspi_atomic_value_t value,
-                       gaspi_atomic_value_t *const old, const gaspi_timeout_t timeout_ms))
-{
-    TRY_OPEN(old);
-    return update(rank, segment, offset, true, value, 0, old);
-}
+CALL(atomic_fetch_add,
+     (const gaspi_segment_id_t segment, const gaspi_offset_t offset, const gaspi_rank_t rank,
+      const gaspi_atomic_value_t value, gaspi_atomic_value_t *const old,
+      const gaspi_timeout_t timeout_ms),
+     update(rank, segment, offset, true, value, 0, old))
 
-API(atomic_compare_swap,
-    (const gaspi_segment_id_t segment, const gaspi_offset_t offset, const gaspi_rank_t rank,
-     const gaspi_atomic_value_t expected, const gaspi_atomic_value_t desired,
-     gaspi_atomic_value_t *const old, const gaspi_timeout_t timeout_ms))
-{
-    TRY_OPEN(old);
-    return update(rank, segment, offset, false, expected, desired, old);
-}
+CALL(atomic_compare_swap,
+     (const gaspi_segment_id_t segment, const gaspi_offset_t offset, const gaspi_rank_t rank,
+      const gaspi_atomic_value_t expected, const gaspi_atomic_value_t desired,
+      gaspi_atomic_value_t *const old, const gaspi_timeout_t timeout_ms),
+     update(rank, segment, offset, false, expected, desired, old))

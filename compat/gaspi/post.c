@@ -9,7 +9,6 @@
 #include <GASPI_GPU.h>
 
 struct request {
-    const char *call;
     bool read;
     bool alone;            /* a notification without transfers */
     gaspi_number_t number; /* of transfers */
@@ -112,8 +111,6 @@ static gaspi_return_t post(const struct request *r)
     struct weftgaspi_place note;
     weft_op op = {0, 0, 0};
 
-    weftgaspi_call = r->call;
-    NEED(weftgaspi.job != NULL, GASPI_ERR_NOINIT);
     NEED(r->number == 0 || (r->local != NULL && r->here != NULL && r->remote != NULL &&
                             r->there != NULL && r->size != NULL),
          GASPI_ERR_NULLPTR);
@@ -135,85 +132,71 @@ static gaspi_return_t post(const struct request *r)
 /* ---- the calls ------------------------------------------------------------------------------- */
 
 /* Of arguments of these names: one transfer is a list of one. */
-#define REQUEST(...) ((struct request){.call = __func__, .rank = rank, .queue = queue, __VA_ARGS__})
+#define REQUEST(...) ((struct request){.rank = rank, .queue = queue, __VA_ARGS__})
 #define ONE(from, to)                                                                              \
     .number = 1, .local = &local, .here = &from, .remote = &remote, .there = &to, .size = &size
 #define LIST(from, to)                                                                             \
     .number = number, .local = local, .here = from, .remote = remote, .there = to, .size = size
 #define NOTIFICATION(where, what) .notifies = true, .notified = where, .id = id, .value = what
 
-API(write, (const gaspi_segment_id_t local, const gaspi_offset_t from, const gaspi_rank_t rank,
-            const gaspi_segment_id_t remote, const gaspi_offset_t to, const gaspi_size_t size,
-            const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
-{
-    return post(&REQUEST(ONE(from, to)));
-}
+CALL(write,
+     (const gaspi_segment_id_t local, const gaspi_offset_t from, const gaspi_rank_t rank,
+      const gaspi_segment_id_t remote, const gaspi_offset_t to, const gaspi_size_t size,
+      const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms),
+     post(&REQUEST(ONE(from, to))))
 
-API(read, (const gaspi_segment_id_t local, const gaspi_offset_t to, const gaspi_rank_t rank,
-           const gaspi_segment_id_t remote, const gaspi_offset_t from, const gaspi_size_t size,
-           const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
-{
-    return post(&REQUEST(.read = true, ONE(to, from)));
-}
+CALL(read,
+     (const gaspi_segment_id_t local, const gaspi_offset_t to, const gaspi_rank_t rank,
+      const gaspi_segment_id_t remote, const gaspi_offset_t from, const gaspi_size_t size,
+      const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms),
+     post(&REQUEST(.read = true, ONE(to, from))))
 
-API(write_list,
-    (const gaspi_number_t number, gaspi_segment_id_t *const local, gaspi_offset_t *const from,
-     const gaspi_rank_t rank, gaspi_segment_id_t *const remote, gaspi_offset_t *const to,
-     gaspi_size_t *const size, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
-{
-    return post(&REQUEST(LIST(from, to)));
-}
+CALL(write_list,
+     (const gaspi_number_t number, gaspi_segment_id_t *const local, gaspi_offset_t *const from,
+      const gaspi_rank_t rank, gaspi_segment_id_t *const remote, gaspi_offset_t *const to,
+      gaspi_size_t *const size, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms),
+     post(&REQUEST(LIST(from, to))))
 
-API(read_list,
-    (const gaspi_number_t number, gaspi_segment_id_t *const local, gaspi_offset_t *const to,
-     const gaspi_rank_t rank, gaspi_segment_id_t *const remote, gaspi_offset_t *const from,
-     gaspi_size_t *const size, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
-{
-    return post(&REQUEST(.read = true, LIST(to, from)));
-}
+CALL(read_list,
+     (const gaspi_number_t number, gaspi_segment_id_t *const local, gaspi_offset_t *const to,
+      const gaspi_rank_t rank, gaspi_segment_id_t *const remote, gaspi_offset_t *const from,
+      gaspi_size_t *const size, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms),
+     post(&REQUEST(.read = true, LIST(to, from))))
 
-API(notify, (const gaspi_segment_id_t remote, const gaspi_rank_t rank,
-             const gaspi_notification_id_t id, const gaspi_notification_t value,
-             const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
-{
-    return post(&REQUEST(.alone = true, NOTIFICATION(remote, value)));
-}
+CALL(notify,
+     (const gaspi_segment_id_t remote, const gaspi_rank_t rank, const gaspi_notification_id_t id,
+      const gaspi_notification_t value, const gaspi_queue_id_t queue,
+      const gaspi_timeout_t timeout_ms),
+     post(&REQUEST(.alone = true, NOTIFICATION(remote, value))))
 
-API(write_notify,
-    (const gaspi_segment_id_t local, const gaspi_offset_t from, const gaspi_rank_t rank,
-     const gaspi_segment_id_t remote, const gaspi_offset_t to, const gaspi_size_t size,
-     const gaspi_notification_id_t id, const gaspi_notification_t value,
-     const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
-{
-    return post(&REQUEST(ONE(from, to), NOTIFICATION(remote, value)));
-}
+CALL(write_notify,
+     (const gaspi_segment_id_t local, const gaspi_offset_t from, const gaspi_rank_t rank,
+      const gaspi_segment_id_t remote, const gaspi_offset_t to, const gaspi_size_t size,
+      const gaspi_notification_id_t id, const gaspi_notification_t value,
+      const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms),
+     post(&REQUEST(ONE(from, to), NOTIFICATION(remote, value))))
 
-API(write_list_notify,
-    (const gaspi_number_t number, gaspi_segment_id_t *const local, gaspi_offset_t *const from,
-     const gaspi_rank_t rank, gaspi_segment_id_t *const remote, gaspi_offset_t *const to,
-     gaspi_size_t *const size, const gaspi_segment_id_t notified, const gaspi_notification_id_t id,
-     const gaspi_notification_t value, const gaspi_queue_id_t queue,
-     const gaspi_timeout_t timeout_ms))
-{
-    return post(&REQUEST(LIST(from, to), NOTIFICATION(notified, value)));
-}
+CALL(write_list_notify,
+     (const gaspi_number_t number, gaspi_segment_id_t *const local, gaspi_offset_t *const from,
+      const gaspi_rank_t rank, gaspi_segment_id_t *const remote, gaspi_offset_t *const to,
+      gaspi_size_t *const size, const gaspi_segment_id_t notified, const gaspi_notification_id_t id,
+      const gaspi_notification_t value, const gaspi_queue_id_t queue,
+      const gaspi_timeout_t timeout_ms),
+     post(&REQUEST(LIST(from, to), NOTIFICATION(notified, value))))
 
-API(read_notify, (const gaspi_segment_id_t local, const gaspi_offset_t to, const gaspi_rank_t rank,
-                  const gaspi_segment_id_t remote, const gaspi_offset_t from,
-                  const gaspi_size_t size, const gaspi_notification_id_t id,
-                  const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
-{
-    return post(&REQUEST(.read = true, ONE(to, from), NOTIFICATION(local, 1)));
-}
+CALL(read_notify,
+     (const gaspi_segment_id_t local, const gaspi_offset_t to, const gaspi_rank_t rank,
+      const gaspi_segment_id_t remote, const gaspi_offset_t from, const gaspi_size_t size,
+      const gaspi_notification_id_t id, const gaspi_queue_id_t queue,
+      const gaspi_timeout_t timeout_ms),
+     post(&REQUEST(.read = true, ONE(to, from), NOTIFICATION(local, 1))))
 
-API(read_list_notify,
-    (const gaspi_number_t number, gaspi_segment_id_t *const local, gaspi_offset_t *const to,
-     const gaspi_rank_t rank, gaspi_segment_id_t *const remote, gaspi_offset_t *const from,
-     gaspi_size_t *const size, const gaspi_segment_id_t notified, const gaspi_notification_id_t id,
-     const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms))
-{
-    return post(&REQUEST(.read = true, LIST(to, from), NOTIFICATION(notified, 1)));
-}
+CALL(read_list_notify,
+     (const gaspi_number_t number, gaspi_segment_id_t *const local, gaspi_offset_t *const to,
+      const gaspi_rank_t rank, gaspi_segment_id_t *const remote, gaspi_offset_t *const from,
+      gaspi_size_t *const size, const gaspi_segment_id_t notified, const gaspi_notification_id_t id,
+      const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms),
+     post(&REQUEST(.read = true, LIST(to, from), NOTIFICATION(notified, 1))))
 
 /* GPI-2 1.3 has names of its own for GPUs. */
 extern __typeof__(gaspi_gpu_write) gaspi_gpu_write __attribute__((alias("pgaspi_write")));

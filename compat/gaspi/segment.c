@@ -270,12 +270,10 @@ API(segment_alloc,
 
 #define BOUND                                                                                      \
     (&(struct creation){.segment = segment, .bytes = size, .bound = true, .memory = pointer})
-API(segment_bind, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer,
-                   const gaspi_size_t size, const gaspi_memory_description_t description))
-{
-    TRY_OPEN();
-    return make_alone(BOUND);
-}
+CALL(segment_bind,
+     (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer, const gaspi_size_t size,
+      const gaspi_memory_description_t description),
+     make_alone(BOUND))
 
 /* Lock held. */
 static gaspi_return_t tell(gaspi_segment_id_t segment, int rank)
@@ -381,18 +379,13 @@ static gaspi_return_t create(const struct creation *call, gaspi_group_t group,
     return c->own != GASPI_SUCCESS ? (gaspi_return_t)c->own : GASPI_ERROR;
 }
 
-API(segment_create,
-    (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_group_t group,
-     const gaspi_timeout_t timeout_ms, const gaspi_alloc_t policy))
-{
-    TRY_OPEN();
-    return create(&(struct creation){.segment = segment, .bytes = size}, group, timeout_ms);
-}
+CALL(segment_create,
+     (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_group_t group,
+      const gaspi_timeout_t timeout_ms, const gaspi_alloc_t policy),
+     create(&(struct creation){.segment = segment, .bytes = size}, group, timeout_ms))
 
-API(segment_use, (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer,
-                  const gaspi_size_t size, const gaspi_group_t group,
-                  const gaspi_timeout_t timeout_ms, const gaspi_memory_description_t description))
-{
-    TRY_OPEN();
-    return create(BOUND, group, timeout_ms);
-}
+CALL(segment_use,
+     (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer, const gaspi_size_t size,
+      const gaspi_group_t group, const gaspi_timeout_t timeout_ms,
+      const gaspi_memory_description_t description),
+     create(BOUND, group, timeout_ms))

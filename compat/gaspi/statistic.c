@@ -24,6 +24,10 @@ void weftgaspi_count(enum weftgaspi_counter counter, int rank, uint64_t more)
         __atomic_fetch_add(&weftgaspi.peer[rank].counters[counter], more, __ATOMIC_RELAXED);
 }
 
+#define NEED_COUNTER(counter)                                                                      \
+    NEED((counter) < WEFTGASPI_COUNTERS, GASPI_ERR_INV_NUM, "counter %u of %d", counter,           \
+         WEFTGASPI_COUNTERS)
+
 API(statistic_verbosity_level, (const gaspi_number_t verbosity))
 {
     TRY_OPEN();
@@ -38,8 +42,7 @@ API(statistic_counter_info, (const gaspi_statistic_counter_t counter,
                              gaspi_string_t *const description, gaspi_number_t *const verbosity))
 {
     TRY_PLACES(argument, name, description, verbosity);
-    NEED(counter < WEFTGASPI_COUNTERS, GASPI_ERR_INV_NUM, "counter %u of %d", counter,
-         WEFTGASPI_COUNTERS);
+    NEED_COUNTER(counter);
     *argument =
         names[counter].by_rank ? GASPI_STATISTIC_ARGUMENT_RANK : GASPI_STATISTIC_ARGUMENT_NONE;
     *name = (gaspi_string_t)(uintptr_t)names[counter].name;
@@ -52,8 +55,7 @@ API(statistic_counter_get, (const gaspi_statistic_counter_t counter, const gaspi
                             unsigned long *const value))
 {
     TRY_OPEN(value);
-    NEED(counter < WEFTGASPI_COUNTERS, GASPI_ERR_INV_NUM, "counter %u of %d", counter,
-         WEFTGASPI_COUNTERS);
+    NEED_COUNTER(counter);
     NEED(!names[counter].by_rank || argument < (gaspi_number_t)weftgaspi.ranks, GASPI_ERR_INV_RANK,
          "rank %u of %d", argument, weftgaspi.ranks);
     *value = __atomic_load_n(
@@ -64,8 +66,7 @@ API(statistic_counter_get, (const gaspi_statistic_counter_t counter, const gaspi
 API(statistic_counter_reset, (const gaspi_statistic_counter_t counter))
 {
     TRY_OPEN();
-    NEED(counter < WEFTGASPI_COUNTERS, GASPI_ERR_INV_NUM, "counter %u of %d", counter,
-         WEFTGASPI_COUNTERS);
+    NEED_COUNTER(counter);
     for (int rank = 0; rank < weftgaspi.ranks; rank++)
         __atomic_store_n(&weftgaspi.peer[rank].counters[counter], 0, __ATOMIC_RELAXED);
     return GASPI_SUCCESS;
