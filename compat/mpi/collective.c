@@ -52,11 +52,11 @@ int weftmpi_piece(const struct weftmpi_side *side, int i, struct weftmpi_element
                             side->handles != NULL ? side->handles[i] : side->handle, piece));
     if (side->displs.at != NULL)
         at = weftmpi_number(side->displs, i);
-    if (!side->in_bytes)
+    if (side->handles == NULL)
         at *= weftmpi_extent(piece->type);
     piece->user = (char *)side->base + at;
-    return HOLDS((uintptr_t)piece->user >= 4096 /* places may be addresses */ || side->in_bytes ||
-                     piece->bytes == 0 || piece->type->true_lower != 0,
+    return HOLDS((uintptr_t)piece->user >= 4096 /* places may be addresses */ ||
+                     side->handles != NULL || piece->bytes == 0 || piece->type->true_lower != 0,
                  MPI_ERR_BUFFER, "%zu bytes at NULL", piece->bytes);
 }
 

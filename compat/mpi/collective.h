@@ -17,8 +17,7 @@ struct weftmpi_side {
     void *base;
     MPI_Count count;               /* of each piece */
     struct weftmpi_numbers counts; /* by piece; none: all have `count` */
-    struct weftmpi_numbers displs; /* none: one after the other */
-    bool in_bytes;                 /* displs; else in extents */
+    struct weftmpi_numbers displs; /* in extents, or bytes (handles); none: one after the other */
     MPI_Datatype handle;           /* of each piece */
     const MPI_Datatype *handles;   /* by piece; NULL: all have `handle` */
     bool unlike;                   /* by piece, also where the call ignores the arrays */

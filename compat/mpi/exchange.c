@@ -68,10 +68,9 @@ static int among_neighbours(struct weftmpi_request *request, const struct weftmp
 #define RECEIVES_W(N, A)                                                                           \
     void *receive, const N receive_counts[], const A receive_offsets[],                            \
         const MPI_Datatype receive_types[]
-#define UNLIKE_W(side)                                                                             \
-    ((struct weftmpi_side){ARRAYS(side), .in_bytes = true, .handles = side##_types})
-#define ALL_W(N, A)  SENDS_W(N, A), RECEIVES_W(N, A), MPI_Comm comm
-#define NEAR_W(N, A) SENDS_W(N, MPI_Aint), RECEIVES_W(N, MPI_Aint), MPI_Comm comm
+#define UNLIKE_W(side) ((struct weftmpi_side){ARRAYS(side), .handles = side##_types})
+#define ALL_W(N, A)    SENDS_W(N, A), RECEIVES_W(N, A), MPI_Comm comm
+#define NEAR_W(N, A)   SENDS_W(N, MPI_Aint), RECEIVES_W(N, MPI_Aint), MPI_Comm comm
 /* The same piece for all. */
 #define FIRST(side)                                                                                \
     ((struct weftmpi_side){                                                                        \

@@ -177,8 +177,7 @@ API(Type_get_envelope,
     (MPI_Datatype handle, int *integers, int *addresses, int *types, int *combiner))
 {
     const struct weftmpi_contents *contents = NULL;
-    OUT(integers, addresses);
-    OUT(types, combiner);
+    OUT(integers, addresses, types, combiner);
     TRY(contents_in(handle, false, &contents));
     *integers = (int)contents->integers;
     *addresses = (int)contents->wides;
@@ -191,8 +190,7 @@ API(Type_get_envelope_c, (MPI_Datatype handle, MPI_Count *integers, MPI_Count *a
                           MPI_Count *counts, MPI_Count *types, int *combiner))
 {
     const struct weftmpi_contents *contents = NULL;
-    OUT(integers, addresses);
-    OUT(counts, types, combiner);
+    OUT(integers, addresses, counts, types, combiner);
     TRY(contents_in(handle, true, &contents));
     *integers = contents->integers;
     *addresses = contents->large ? 0 : contents->wides;
