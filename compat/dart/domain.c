@@ -247,11 +247,7 @@ dart_ret_t dart_domain_split_scope(const dart_domain_locality_t *domain,
 /* ---- not there ------------------------------------------------------------------------------- */
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#define ABSENT(name, ...)                                                                          \
-    dart_ret_t name(__VA_ARGS__)                                                                   \
-    {                                                                                              \
-        return NAMED(INVALID("it is not there"));                                                  \
-    }
+#define ABSENT(name, ...) CALL(name, (__VA_ARGS__), INVALID("it is not there"))
 ABSENT(dart_domain_add_subdomain, dart_domain_locality_t *domain, dart_domain_locality_t *subdomain,
        int index)
 ABSENT(dart_domain_move_subdomain, dart_domain_locality_t *domain, dart_domain_locality_t *parent,

@@ -206,33 +206,21 @@ static dart_ret_t give(dart_gptr_t gptr, bool adopted)
     return DART_OK;
 }
 
-dart_ret_t dart_team_memalloc_aligned(dart_team_t team, size_t nelem, dart_datatype_t type,
-                                      dart_gptr_t *gptr)
-{
-    return NAMED(make_segment(team, nelem, type, false, NULL, gptr));
-}
+CALL(dart_team_memalloc_aligned,
+     (dart_team_t team, size_t nelem, dart_datatype_t type, dart_gptr_t *gptr),
+     make_segment(team, nelem, type, false, NULL, gptr))
 
-dart_ret_t dart_team_memfree(dart_gptr_t gptr)
-{
-    return NAMED(give(gptr, false));
-}
+CALL(dart_team_memfree, (dart_gptr_t gptr), give(gptr, false))
 
-dart_ret_t dart_team_memregister_aligned(dart_team_t team, size_t nelem, dart_datatype_t type,
-                                         void *addr, dart_gptr_t *gptr)
-{
-    return NAMED(make_segment(team, nelem, type, true, addr, gptr));
-}
+CALL(dart_team_memregister_aligned,
+     (dart_team_t team, size_t nelem, dart_datatype_t type, void *addr, dart_gptr_t *gptr),
+     make_segment(team, nelem, type, true, addr, gptr))
 
-dart_ret_t dart_team_memregister(dart_team_t team, size_t nelem, dart_datatype_t type, void *addr,
-                                 dart_gptr_t *gptr)
-{
-    return NAMED(make_segment(team, nelem, type, true, addr, gptr));
-}
+CALL(dart_team_memregister,
+     (dart_team_t team, size_t nelem, dart_datatype_t type, void *addr, dart_gptr_t *gptr),
+     make_segment(team, nelem, type, true, addr, gptr))
 
-dart_ret_t dart_team_memderegister(dart_gptr_t gptr)
-{
-    return NAMED(give(gptr, true));
-}
+CALL(dart_team_memderegister, (dart_gptr_t gptr), give(gptr, true))
 
 /* ---- pools: blocks in a row, first fit ------------------------------------------------------- */
 

@@ -34,10 +34,8 @@ dart_ret_t weftdart_new_group(const struct dart_group_struct *members, dart_grou
     return DART_OK;
 }
 
-dart_ret_t dart_group_create(dart_group_t *group)
-{
-    return NAMED(weftdart_new_group(&(struct dart_group_struct){{0}}, group));
-}
+CALL(dart_group_create, (dart_group_t * group),
+     weftdart_new_group(&(struct dart_group_struct){{0}}, group))
 
 dart_ret_t dart_group_destroy(dart_group_t *group)
 {
@@ -67,20 +65,14 @@ static dart_ret_t new_join(const struct dart_group_struct *a, const struct dart_
     return weftdart_new_group(&joined, made);
 }
 
-dart_ret_t dart_group_clone(const dart_group_t group, dart_group_t *copy)
-{
-    return NAMED(new_join(group, group, false, copy));
-}
+CALL(dart_group_clone, (const dart_group_t group, dart_group_t *copy),
+     new_join(group, group, false, copy))
 
-dart_ret_t dart_group_union(const dart_group_t a, const dart_group_t b, dart_group_t *made)
-{
-    return NAMED(new_join(a, b, false, made));
-}
+CALL(dart_group_union, (const dart_group_t a, const dart_group_t b, dart_group_t *made),
+     new_join(a, b, false, made))
 
-dart_ret_t dart_group_intersect(const dart_group_t a, const dart_group_t b, dart_group_t *made)
-{
-    return NAMED(new_join(a, b, true, made));
-}
+CALL(dart_group_intersect, (const dart_group_t a, const dart_group_t b, dart_group_t *made),
+     new_join(a, b, true, made))
 
 dart_ret_t dart_group_addmember(dart_group_t group, dart_global_unit_t unit)
 {

@@ -18,7 +18,13 @@
 #define TRY_WEFT(expression) TRY(weftdart_result(expression))
 /* Every call begins with one of these, so that texts name it: what the expression gives; the
  * library is open; what pointer points to is there. */
-#define NAMED(expression)  (weftdart_call = __func__, (expression))
+#define NAMED(expression) (weftdart_call = __func__, (expression))
+/* One that is an expression, its code. */
+#define CALL(name, parameters, expression)                                                         \
+    dart_ret_t name parameters                                                                     \
+    {                                                                                              \
+        return NAMED(expression);                                                                  \
+    }
 #define TRY_OPEN()         TRY(NAMED(weftdart_open()))
 #define TRY_PLACE(pointer) TRY(NAMED(THERE(pointer)))
 /* The same within a call. */

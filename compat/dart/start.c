@@ -111,10 +111,7 @@ static dart_ret_t begin_job(int *argc, char ***argv, weft_thread_level level)
     return code;
 }
 
-dart_ret_t dart_init(int *argc, char ***argv)
-{
-    return NAMED(begin_job(argc, argv, WEFT_THREAD_SINGLE));
-}
+CALL(dart_init, (int *argc, char ***argv), begin_job(argc, argv, WEFT_THREAD_SINGLE))
 
 dart_ret_t dart_init_thread(int *argc, char ***argv, dart_thread_support_level_t *provided)
 {

@@ -103,10 +103,8 @@ dart_ret_t dart_tapi_task_wait(dart_tapi_task_t *task, int32_t *cancelled)
     return NAMED(ask(weft_task_wait, task, &finished, cancelled));
 }
 
-dart_ret_t dart_tapi_task_test(dart_tapi_task_t *task, int32_t *finished, int32_t *cancelled)
-{
-    return NAMED(ask(weft_task_test, task, finished, cancelled));
-}
+CALL(dart_tapi_task_test, (dart_tapi_task_t * task, int32_t *finished, int32_t *cancelled),
+     ask(weft_task_test, task, finished, cancelled))
 
 dart_ret_t dart_tapi_task_cancel(dart_tapi_task_t task)
 {

@@ -159,10 +159,8 @@ static dart_ret_t create(dart_team_t team, const struct dart_group_struct *group
     return DART_OK;
 }
 
-dart_ret_t dart_team_create(dart_team_t team, const dart_group_t group, dart_team_t *newteam)
-{
-    return NAMED(create(team, group, newteam));
-}
+CALL(dart_team_create, (dart_team_t team, const dart_group_t group, dart_team_t *newteam),
+     create(team, group, newteam))
 
 dart_ret_t dart_team_destroy(dart_team_t *team)
 {

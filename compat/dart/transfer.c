@@ -193,22 +193,12 @@ dart_ret_t weftdart_test(dart_handle_t *handles, size_t n, weft_progress how, bo
 }
 
 #define COMPLETION(suffix, how)                                                                    \
-    dart_ret_t dart_wait##suffix(dart_handle_t *handle)                                            \
-    {                                                                                              \
-        return NAMED(wait_all(handle, 1, how));                                                    \
-    }                                                                                              \
-    dart_ret_t dart_waitall##suffix(dart_handle_t handles[], size_t n)                             \
-    {                                                                                              \
-        return NAMED(wait_all(handles, n, how));                                                   \
-    }                                                                                              \
-    dart_ret_t dart_test##suffix(dart_handle_t *handle, int32_t *finished)                         \
-    {                                                                                              \
-        return NAMED(weftdart_test(handle, 1, how, true, finished));                               \
-    }                                                                                              \
-    dart_ret_t dart_testall##suffix(dart_handle_t handles[], size_t n, int32_t *finished)          \
-    {                                                                                              \
-        return NAMED(weftdart_test(handles, n, how, true, finished));                              \
-    }
+    CALL(dart_wait##suffix, (dart_handle_t * handle), wait_all(handle, 1, how))                    \
+    CALL(dart_waitall##suffix, (dart_handle_t handles[], size_t n), wait_all(handles, n, how))     \
+    CALL(dart_test##suffix, (dart_handle_t * handle, int32_t * finished),                          \
+         weftdart_test(handle, 1, how, true, finished))                                            \
+    CALL(dart_testall##suffix, (dart_handle_t handles[], size_t n, int32_t * finished),            \
+         weftdart_test(handles, n, how, true, finished))
 COMPLETION(, WEFT_REMOTE)
 COMPLETION(_local, WEFT_LOCAL)
 
@@ -221,15 +211,10 @@ static dart_ret_t flush(dart_gptr_t gptr)
     return weftdart_result(weft_host_flush(weftdart.job, where.win));
 }
 
-#define FLUSH(suffix)                                                                              \
-    dart_ret_t dart_flush##suffix(dart_gptr_t gptr)                                                \
-    {                                                                                              \
-        return NAMED(flush(gptr));                                                                 \
-    }
-FLUSH()
-FLUSH(_all)
-FLUSH(_local)
-FLUSH(_local_all)
+CALL(dart_flush, (dart_gptr_t gptr), flush(gptr))
+CALL(dart_flush_all, (dart_gptr_t gptr), flush(gptr))
+CALL(dart_flush_local, (dart_gptr_t gptr), flush(gptr))
+CALL(dart_flush_local_all, (dart_gptr_t gptr), flush(gptr))
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
@@ -249,14 +234,8 @@ static dart_ret_t move_with(struct move *m, dart_gptr_t gptr, size_t nelem, dart
     return code;
 }
 
-#define A_GET                                                                                      \
-    {                                                                                              \
-        .memory = dest                                                                             \
-    }
-#define A_PUT                                                                                      \
-    {                                                                                              \
-        .memory = (unsigned char *)(uintptr_t)src, .put = true                                     \
-    }
+#define A_GET (&(struct move){.memory = dest})
+#define A_PUT (&(struct move){.memory = (unsigned char *)(uintptr_t)src, .put = true})
 
 /* Whatever was begun before an error is flushed. */
 static dart_ret_t move_alone(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
@@ -269,37 +248,32 @@ static dart_ret_t move_alone(struct move *m, dart_gptr_t gptr, size_t nelem, dar
     return code;
 }
 
-dart_ret_t dart_get(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
-                    dart_datatype_t dst_type)
-{
-    return NAMED(move_alone(&(struct move)A_GET, gptr, nelem, dst_type, src_type));
-}
+CALL(dart_get,
+     (void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
+      dart_datatype_t dst_type),
+     move_alone(A_GET, gptr, nelem, dst_type, src_type))
 
-dart_ret_t dart_put(dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type,
-                    dart_datatype_t dst_type)
-{
-    return NAMED(move_alone(&(struct move)A_PUT, gptr, nelem, src_type, dst_type));
-}
+CALL(dart_put,
+     (dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type,
+      dart_datatype_t dst_type),
+     move_alone(A_PUT, gptr, nelem, src_type, dst_type))
 
-dart_ret_t dart_get_handle(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
-                           dart_datatype_t dst_type, dart_handle_t *handle)
-{
-    return NAMED(move_with(&(struct move)A_GET, gptr, nelem, dst_type, src_type, handle));
-}
+CALL(dart_get_handle,
+     (void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
+      dart_datatype_t dst_type, dart_handle_t *handle),
+     move_with(A_GET, gptr, nelem, dst_type, src_type, handle))
 
-dart_ret_t dart_put_handle(dart_gptr_t gptr, const void *src, size_t nelem,
-                           dart_datatype_t src_type, dart_datatype_t dst_type,
-                           dart_handle_t *handle)
-{
-    return NAMED(move_with(&(struct move)A_PUT, gptr, nelem, src_type, dst_type, handle));
-}
+CALL(dart_put_handle,
+     (dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type,
+      dart_datatype_t dst_type, dart_handle_t *handle),
+     move_with(A_PUT, gptr, nelem, src_type, dst_type, handle))
 
 dart_ret_t dart_get_blocking(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
                              dart_datatype_t dst_type)
 {
     dart_handle_t handle;
 
-    TRY(NAMED(move_with(&(struct move)A_GET, gptr, nelem, dst_type, src_type, &handle)));
+    TRY(NAMED(move_with(A_GET, gptr, nelem, dst_type, src_type, &handle)));
     return NAMED(wait_all(&handle, 1, WEFT_LOCAL));
 }
 
@@ -308,6 +282,6 @@ dart_ret_t dart_put_blocking(dart_gptr_t gptr, const void *src, size_t nelem,
 {
     dart_handle_t handle;
 
-    TRY(NAMED(move_with(&(struct move)A_PUT, gptr, nelem, src_type, dst_type, &handle)));
+    TRY(NAMED(move_with(A_PUT, gptr, nelem, src_type, dst_type, &handle)));
     return NAMED(wait_all(&handle, 1, WEFT_REMOTE));
 }

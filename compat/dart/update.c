@@ -119,17 +119,16 @@ static dart_ret_t accumulate(dart_gptr_t gptr, const void *values, size_t nelem,
     return DART_OK;
 }
 
-dart_ret_t dart_accumulate(dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t type,
-                           dart_operation_t op)
-{
-    return NAMED(accumulate(gptr, values, nelem, type, op));
-}
+CALL(dart_accumulate,
+     (dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t type,
+      dart_operation_t op),
+     accumulate(gptr, values, nelem, type, op))
 
-dart_ret_t dart_accumulate_blocking_local(dart_gptr_t gptr, const void *values, size_t nelem,
-                                          dart_datatype_t type, dart_operation_t op)
-{
-    return NAMED(accumulate(gptr, values, nelem, type, op)); /* weft has copied the values */
-}
+/* weft has copied the values */
+CALL(dart_accumulate_blocking_local,
+     (dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t type,
+      dart_operation_t op),
+     accumulate(gptr, values, nelem, type, op))
 
 /* ---- one element ----------------------------------------------------------------------------- */
 
