@@ -48,10 +48,7 @@ static void refuse(struct weft_listener *listener, struct weft_stranger *strange
 }
 
 void weft_listener_open(struct weft_listener *listener, int fd, const struct weft_hello *expected,
-                        int silence_s,
-                        enum weft_refusal (*enter)(void *context, const struct weft_hello *hello,
-                                                   int fd),
-                        void *context)
+                        int silence_s, weft_enter *enter, void *context)
 {
     *listener = (struct weft_listener){
         .expected = expected, .fd = fd, .silence_s = silence_s, .enter = enter, .context = context};

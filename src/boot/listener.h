@@ -19,6 +19,9 @@ struct weft_stranger {
     unsigned char hello[WEFT_HELLO_BYTES];
 };
 
+/* A process has said the right hello: takes over fd, or says why not. May shut the listener. */
+typedef enum weft_refusal weft_enter(void *context, const struct weft_hello *hello, int fd);
+
 struct weft_listener {
     const struct weft_hello *expected;
     int fd;               /* -1: the listener is shut */
@@ -28,17 +31,13 @@ struct weft_listener {
     bool barred;          /* the system does not let it, now and later */
     int refused;
     struct weft_stranger strangers[WEFT_LISTENER_STRANGERS];
-    /* A process has said the right hello: takes over fd, or says why not. May shut the listener. */
-    enum weft_refusal (*enter)(void *context, const struct weft_hello *hello, int fd);
+    weft_enter *enter;
     void *context;
 };
 
 /* Takes over fd, which listens. *expected stays the caller's, in place. */
 void weft_listener_open(struct weft_listener *listener, int fd, const struct weft_hello *expected,
-                        int silence_s,
-                        enum weft_refusal (*enter)(void *context, const struct weft_hello *hello,
-                                                   int fd),
-                        void *context);
+                        int silence_s, weft_enter *enter, void *context);
 
 /* Nobody comes in any more; those who have not said their hello are sent away. */
 void weft_listener_shut(struct weft_listener *listener);
