@@ -59,8 +59,7 @@ dart_ret_t dart_allgatherv(const void *sendbuf, size_t nsendelem, dart_datatype_
                            void *recvbuf, const size_t *nrecvelem, const size_t *recvdispls,
                            dart_team_t team)
 {
-    TRY_PLACE(nrecvelem);
-    TRY_PLACE(recvdispls);
+    TRY_PLACES(nrecvelem, recvdispls);
     ENTER(nsendelem, 0);
     if (nsendelem != nrecvelem[t->me])
         return INVALID("unit %d sends %zu elements, and receives %zu", t->me, nsendelem,

@@ -56,9 +56,7 @@ static dart_domain_locality_t *find_tagged(dart_domain_locality_t *domain, const
 dart_ret_t dart_domain_find(const dart_domain_locality_t *domain, const char *tag,
                             dart_domain_locality_t **found)
 {
-    TRY_PLACE(domain);
-    TRY_PLACE(tag);
-    TRY_PLACE(found);
+    TRY_PLACES(domain, tag, found);
     *found = find_tagged((dart_domain_locality_t *)(uintptr_t)domain, tag);
     return *found != NULL
                ? DART_OK
@@ -67,7 +65,7 @@ dart_ret_t dart_domain_find(const dart_domain_locality_t *domain, const char *ta
 
 dart_ret_t dart_domain_create(dart_domain_locality_t **domain)
 {
-    TRY_PLACE(domain);
+    TRY_PLACES(domain);
     dart_domain_locality_t *const made = calloc(1, sizeof(*made));
     TRY_MEMORY(made);
     weftdart_domain_clear(made);
@@ -85,8 +83,7 @@ dart_ret_t dart_domain_destroy(dart_domain_locality_t *domain)
 
 dart_ret_t dart_domain_assign(dart_domain_locality_t *domain, const dart_domain_locality_t *source)
 {
-    TRY_PLACE(domain);
-    TRY_PLACE(source);
+    TRY_PLACES(domain, source);
     dart_domain_locality_t before = *domain; /* goes last: the source may be below it, or it */
     const dart_ret_t code = copy(domain, source != domain ? source : &before, NULL);
     if (code != DART_OK)
@@ -99,8 +96,7 @@ dart_ret_t dart_domain_clone(const dart_domain_locality_t *domain, dart_domain_l
 {
     dart_domain_locality_t *clone;
 
-    TRY_PLACE(domain);
-    TRY_PLACE(made);
+    TRY_PLACES(domain, made);
     TRY(dart_domain_create(&clone));
     const dart_ret_t code = dart_domain_assign(clone, domain);
     if (code == DART_OK)
@@ -130,9 +126,7 @@ dart_ret_t dart_domain_scope_domains(const dart_domain_locality_t *domain,
                                      dart_locality_scope_t scope, int *count,
                                      dart_domain_locality_t ***domains)
 {
-    TRY_PLACE(domain);
-    TRY_PLACE(count);
-    TRY_PLACE(domains);
+    TRY_PLACES(domain, count, domains);
     *count = 0;
     *domains = NULL;
     dart_domain_locality_t *const top = (dart_domain_locality_t *)(uintptr_t)domain;
@@ -154,8 +148,7 @@ dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_loc
     FREED dart_domain_locality_t **domains = NULL;
     int found;
 
-    TRY_PLACE(count);
-    TRY_PLACE(tags);
+    TRY_PLACES(count, tags);
     *count = 0;
     *tags = NULL;
     TRY(dart_domain_scope_domains(domain, scope, &found, &domains));
@@ -210,7 +203,7 @@ static bool prune(dart_domain_locality_t *domain, int count, const char **tags, 
 #define KEEP(name, selects)                                                                        \
     dart_ret_t name(dart_domain_locality_t *domain, int count, const char **tags)                  \
     {                                                                                              \
-        TRY_PLACE(domain);                                                                         \
+        TRY_PLACES(domain);                                                                        \
         if (count < 0 || (tags == NULL && count > 0))                                              \
             return INVALID("%d tags", count);                                                      \
         prune(domain, count, tags, selects);                                                       \
@@ -226,7 +219,7 @@ dart_ret_t dart_domain_split_scope(const dart_domain_locality_t *domain,
     int found, made = 0;
     char **tags;
 
-    TRY_PLACE(split);
+    TRY_PLACES(split);
     TRY(dart_domain_scope_tags(domain, scope, &found, &tags));
     dart_ret_t code =
         NAMED(parts > 0 && parts <= found ? DART_OK : INVALID("%d parts of %d", parts, found));

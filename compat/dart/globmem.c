@@ -74,7 +74,7 @@ dart_ret_t dart_gptr_getaddr(const dart_gptr_t gptr, void **addr)
 {
     weft_gwhere where;
 
-    TRY_PLACE(addr);
+    TRY_PLACES(addr);
     TRY(weftdart_where(gptr, 0, &where));
     *addr = where.address;
     return DART_OK;
@@ -84,7 +84,7 @@ dart_ret_t dart_gptr_setaddr(dart_gptr_t *gptr, void *addr)
 {
     weft_gwhere where;
 
-    TRY_PLACE(gptr);
+    TRY_PLACES(gptr);
     dart_gptr_t first = *gptr;
     first.addr_or_offs.offset = 0;
     TRY(weftdart_where(first, 0, &where));
@@ -96,7 +96,7 @@ dart_ret_t dart_gptr_setaddr(dart_gptr_t *gptr, void *addr)
 
 dart_ret_t dart_gptr_getflags(dart_gptr_t gptr, uint16_t *flags)
 {
-    TRY_PLACE(flags);
+    TRY_PLACES(flags);
     TRY_SEGMENT(segment, gptr.segid);
     *flags = segment->flags;
     return DART_OK;
@@ -104,7 +104,7 @@ dart_ret_t dart_gptr_getflags(dart_gptr_t gptr, uint16_t *flags)
 
 dart_ret_t dart_gptr_setflags(dart_gptr_t *gptr, uint16_t flags)
 {
-    TRY_PLACE(gptr);
+    TRY_PLACES(gptr);
     TRY_SEGMENT(segment, gptr->segid);
     segment->flags = flags;
     gptr->flags = flags & 0xff;
@@ -118,7 +118,7 @@ dart_ret_t dart_memalloc(size_t nelem, dart_datatype_t type, dart_gptr_t *gptr)
     weft_gptr pointer;
     size_t bytes;
 
-    TRY_PLACE(gptr);
+    TRY_PLACES(gptr);
     TRY_OPEN();
     TRY(weftdart_bytes(nelem, type, &bytes));
     TRY_WEFT(weft_host_local_alloc(weftdart.job, bytes, &pointer));
@@ -245,7 +245,7 @@ static size_t round_up(size_t bytes, size_t step)
 
 dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator_t *allocator)
 {
-    TRY_PLACE(allocator);
+    TRY_PLACES(allocator);
     TRY_TEAM(t, team);
     struct dart_allocator_struct *const pool = calloc(1, sizeof(*pool));
     TRY_MEMORY(pool);
@@ -283,8 +283,7 @@ dart_ret_t dart_allocator_alloc(size_t nelem, dart_datatype_t type, dart_gptr_t 
 {
     size_t bytes, at;
 
-    TRY_PLACE(gptr);
-    TRY_PLACE(allocator);
+    TRY_PLACES(gptr, allocator);
     TRY(weftdart_bytes(nelem, type, &bytes));
     *gptr = DART_GPTR_NULL;
     struct piece *const piece = malloc(sizeof(*piece));
@@ -310,8 +309,7 @@ dart_ret_t dart_allocator_free(dart_gptr_t *gptr, dart_allocator_t allocator)
 {
     struct piece *found = NULL;
 
-    TRY_PLACE(gptr);
-    TRY_PLACE(allocator);
+    TRY_PLACES(gptr, allocator);
     pthread_mutex_lock(&allocator->lock);
     if (gptr->segid == allocator->base.segid && gptr->unitid == allocator->base.unitid)
         for (struct piece **link = &allocator->first; *link != NULL; link = &(*link)->next)
@@ -332,8 +330,8 @@ dart_ret_t dart_allocator_free(dart_gptr_t *gptr, dart_allocator_t allocator)
 
 dart_ret_t dart_allocator_destroy(dart_allocator_t *allocator)
 {
-    TRY_PLACE(allocator);
-    TRY_PLACE(*allocator);
+    TRY_PLACES(allocator);
+    TRY_PLACES(*allocator);
     struct dart_allocator_struct *const pool = *allocator;
     TRY(give(pool->base, false));
     for (struct piece *piece = pool->first, *next; piece != NULL; piece = next) {

@@ -39,7 +39,7 @@ CALL(dart_group_create, (dart_group_t * group),
 
 dart_ret_t dart_group_destroy(dart_group_t *group)
 {
-    TRY_PLACE(group);
+    TRY_PLACES(group);
     free(*group);
     *group = DART_GROUP_NULL;
     return DART_OK;
@@ -48,8 +48,7 @@ dart_ret_t dart_group_destroy(dart_group_t *group)
 dart_ret_t weftdart_join(const struct dart_group_struct *a, const struct dart_group_struct *b,
                          bool both, struct dart_group_struct *made)
 {
-    if (a == NULL || b == NULL || made == NULL)
-        return INVALID("a group is NULL");
+    TRY_THERE(a, b, made);
     for (int w = 0; w < WEFTDART_WORDS; w++)
         made->bit[w] = both ? a->bit[w] & b->bit[w] : a->bit[w] | b->bit[w];
     return DART_OK;
@@ -76,7 +75,7 @@ CALL(dart_group_intersect, (const dart_group_t a, const dart_group_t b, dart_gro
 
 dart_ret_t dart_group_addmember(dart_group_t group, dart_global_unit_t unit)
 {
-    TRY_PLACE(group);
+    TRY_PLACES(group);
     TRY(check_unit(unit));
     weftdart_add(group, unit.id);
     return DART_OK;
@@ -84,7 +83,7 @@ dart_ret_t dart_group_addmember(dart_group_t group, dart_global_unit_t unit)
 
 dart_ret_t dart_group_delmember(dart_group_t group, dart_global_unit_t unit)
 {
-    TRY_PLACE(group);
+    TRY_PLACES(group);
     TRY(check_unit(unit));
     group->bit[unit.id / 64] &= ~((uint64_t)1 << unit.id % 64);
     return DART_OK;
@@ -92,8 +91,7 @@ dart_ret_t dart_group_delmember(dart_group_t group, dart_global_unit_t unit)
 
 dart_ret_t dart_group_ismember(const dart_group_t group, dart_global_unit_t unit, int32_t *ismember)
 {
-    TRY_PLACE(group);
-    TRY_PLACE(ismember);
+    TRY_PLACES(group, ismember);
     TRY(check_unit(unit));
     *ismember = weftdart_in(group, unit.id);
     return DART_OK;
@@ -101,16 +99,14 @@ dart_ret_t dart_group_ismember(const dart_group_t group, dart_global_unit_t unit
 
 dart_ret_t dart_group_size(const dart_group_t group, size_t *size)
 {
-    TRY_PLACE(group);
-    TRY_PLACE(size);
+    TRY_PLACES(group, size);
     *size = (size_t)count(group);
     return DART_OK;
 }
 
 dart_ret_t dart_group_getmembers(const dart_group_t group, dart_global_unit_t *units)
 {
-    TRY_PLACE(group);
-    TRY_PLACE(units);
+    TRY_PLACES(group, units);
     for (int unit = next(group, -1); unit >= 0; unit = next(group, unit))
         (units++)->id = unit;
     return DART_OK;
@@ -119,9 +115,7 @@ dart_ret_t dart_group_getmembers(const dart_group_t group, dart_global_unit_t *u
 dart_ret_t dart_group_split(const dart_group_t group, size_t n, size_t *count_made,
                             dart_group_t *groups)
 {
-    TRY_PLACE(group);
-    TRY_PLACE(count_made);
-    TRY_PLACE(groups);
+    TRY_PLACES(group, count_made, groups);
     const size_t members = (size_t)count(group), most = n < members ? n : members;
     if (n == 0)
         return INVALID("into 0 groups");
@@ -144,10 +138,7 @@ dart_ret_t dart_group_locality_split(const dart_group_t group, dart_domain_local
     FREED dart_domain_locality_t **domains = NULL;
     int found;
 
-    TRY_PLACE(group);
-    TRY_PLACE(domain);
-    TRY_PLACE(count_made);
-    TRY_PLACE(groups);
+    TRY_PLACES(group, domain, count_made, groups);
     if (n == 0)
         return INVALID("into 0 groups");
     *count_made = 0;

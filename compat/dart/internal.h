@@ -17,7 +17,7 @@
 
 #define TRY_WEFT(expression) TRY(weftdart_result(expression))
 /* Every call begins with one of these, so that texts name it: what the expression gives; the
- * library is open; what pointer points to is there. */
+ * library is open; there is something at all of these places. */
 #define NAMED(expression) (weftdart_call = __func__, (expression))
 /* One that is an expression, its code. */
 #define CALL(name, parameters, expression)                                                         \
@@ -25,11 +25,12 @@
     {                                                                                              \
         return NAMED(expression);                                                                  \
     }
-#define TRY_OPEN()         TRY(NAMED(weftdart_open()))
-#define TRY_PLACE(pointer) TRY(NAMED(THERE(pointer)))
+#define TRY_OPEN()      TRY(NAMED(weftdart_open()))
+#define TRY_PLACES(...) TRY(NAMED(THERE(__VA_ARGS__)))
 /* The same within a call. */
-#define TRY_THERE(pointer)  TRY(THERE(pointer))
-#define THERE(pointer)      ((pointer) != NULL ? DART_OK : INVALID("%s is NULL", #pointer))
+#define TRY_THERE(...) TRY(THERE(__VA_ARGS__))
+#define THERE(...)                                                                                 \
+    (ALL_THERE(__VA_ARGS__) ? DART_OK : weftdart_null(#__VA_ARGS__, PLACES_OF(__VA_ARGS__)))
 #define TRY_MEMORY(pointer) TRY((pointer) != NULL ? DART_OK : weftdart_no_memory())
 
 enum {
@@ -51,6 +52,8 @@ extern __thread const char *weftdart_call; /* that this thread is in */
 dart_ret_t weftdart_refuse(dart_ret_t code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 #define INVALID(...) weftdart_refuse(DART_ERR_INVAL, __VA_ARGS__)
+/* The first of these places, with names in that order, is NULL. */
+dart_ret_t weftdart_null(const char *names, const void *const places[]);
 dart_ret_t weftdart_open(void);
 /* What a status of weft, which has been said, is to DART. */
 dart_ret_t weftdart_result(weft_status status);

@@ -186,7 +186,7 @@ dart_ret_t dart_domain_team_locality(dart_team_t team, const char *tag,
 {
     struct weftdart_team *t;
 
-    TRY_PLACE(domain);
+    TRY_PLACES(domain);
     *domain = NULL;
     TRY(enter(team, &t));
     return dart_domain_find(t->domain, tag, domain);
@@ -197,7 +197,7 @@ dart_ret_t dart_unit_locality(dart_team_t team, dart_team_unit_t unit,
 {
     struct weftdart_team *t;
 
-    TRY_PLACE(locality);
+    TRY_PLACES(locality);
     *locality = NULL;
     TRY(enter(team, &t));
     if (unit.id < 0 || unit.id >= t->members)

@@ -21,7 +21,7 @@ static void own(struct dart_lock_struct *lock, pthread_t thread)
 
 dart_ret_t dart_team_lock_init(dart_team_t team, dart_lock_t *lock)
 {
-    TRY_PLACE(lock);
+    TRY_PLACES(lock);
     TRY_TEAM(t, team);
     struct dart_lock_struct *const made = calloc(1, sizeof(*made));
     TRY_MEMORY(made);
@@ -40,8 +40,8 @@ dart_ret_t dart_team_lock_init(dart_team_t team, dart_lock_t *lock)
 dart_ret_t dart_team_lock_destroy(dart_lock_t *lock)
 {
     TRY_OPEN();
-    TRY_PLACE(lock);
-    TRY_PLACE(*lock);
+    TRY_PLACES(lock);
+    TRY_PLACES(*lock);
     TRY_SEGMENT(segment, (*lock)->among_units.memory.base.segment);
     TRY_WEFT(weft_glock_free(weftdart.job, &(*lock)->among_units));
     segment->there = false;
@@ -54,7 +54,7 @@ dart_ret_t dart_team_lock_destroy(dart_lock_t *lock)
 dart_ret_t dart_lock_acquire(dart_lock_t lock)
 {
     TRY_OPEN();
-    TRY_PLACE(lock);
+    TRY_PLACES(lock);
     if (is_own(lock))
         return INVALID("this thread has the lock already");
     pthread_mutex_lock(&lock->among_threads);
@@ -72,8 +72,7 @@ dart_ret_t dart_lock_try_acquire(dart_lock_t lock, int32_t *acquired)
     int taken = 0;
 
     TRY_OPEN();
-    TRY_PLACE(lock);
-    TRY_PLACE(acquired);
+    TRY_PLACES(lock, acquired);
     if (is_own(lock) || pthread_mutex_trylock(&lock->among_threads) != 0) {
         *acquired = 0;
         return DART_OK;
@@ -92,7 +91,7 @@ dart_ret_t dart_lock_try_acquire(dart_lock_t lock, int32_t *acquired)
 dart_ret_t dart_lock_release(dart_lock_t lock)
 {
     TRY_OPEN();
-    TRY_PLACE(lock);
+    TRY_PLACES(lock);
     if (!is_own(lock))
         return INVALID("this thread has not the lock");
     own(lock, 0);

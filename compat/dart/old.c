@@ -40,7 +40,7 @@ static_assert(sizeof(struct old_gptr) == sizeof(dart_gptr_t), "both have 16 byte
     {                                                                                              \
         dart_gptr_t gptr;                                                                          \
                                                                                                    \
-        TRY_PLACE(old);                                                                            \
+        TRY_PLACES(old);                                                                           \
         TRY(call);                                                                                 \
         return to_old(gptr, old);                                                                  \
     }
@@ -85,14 +85,14 @@ static dart_team_t to_team(int32_t team)
 
 OLD_NAMED(dart_group_sizeof, size_t *size)
 {
-    TRY_PLACE(size);
+    TRY_PLACES(size);
     *size = sizeof(struct dart_group_struct);
     return DART_OK;
 }
 
 OLD_NAMED(dart_group_init, struct dart_group_struct *group)
 {
-    TRY_PLACE(group);
+    TRY_PLACES(group);
     memset(group, 0, sizeof(*group));
     return DART_OK;
 }
@@ -125,7 +125,7 @@ OLD(group_split, struct dart_group_struct *group, size_t n, struct dart_group_st
 {
     size_t count;
 
-    TRY_PLACE(groups);
+    TRY_PLACES(groups);
     FREED dart_group_t *const made = n < SIZE_MAX ? calloc(n + 1, sizeof(*made)) : NULL;
     TRY_MEMORY(made);
     const dart_ret_t code = dart_group_split(group, n, &count, made);
@@ -146,7 +146,7 @@ OLD(team_create, int32_t team, struct dart_group_struct *group, int32_t *newteam
 {
     dart_team_t made;
 
-    TRY_PLACE(newteam);
+    TRY_PLACES(newteam);
     TRY(dart_team_create(to_team(team), group, &made));
     *newteam = made;
     return DART_OK;
@@ -176,7 +176,7 @@ OLD(gptr_setaddr, struct old_gptr *old, void *addr)
 {
     dart_gptr_t gptr;
 
-    TRY_PLACE(old);
+    TRY_PLACES(old);
     TRY(to_new(*old, &gptr));
     TRY(dart_gptr_setaddr(&gptr, addr));
     old->offset = gptr.addr_or_offs.offset;
@@ -188,7 +188,7 @@ OLD(gptr_incaddr, struct old_gptr *old, int64_t offs)
     dart_gptr_t gptr;
     size_t size;
 
-    TRY_PLACE(old);
+    TRY_PLACES(old);
     TRY(to_new(*old, &gptr));
     if (DART_GPTR_ISNULL(gptr))
         return INVALID("the pointer is DART_GPTR_NULL");
@@ -210,7 +210,7 @@ OLD(gptr_incaddr, struct old_gptr *old, int64_t offs)
 
 OLD(gptr_setunit, struct old_gptr *old, int32_t unit)
 {
-    TRY_PLACE(old);
+    TRY_PLACES(old);
     old->unitid = unit;
     return DART_OK;
 }

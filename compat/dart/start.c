@@ -31,6 +31,13 @@ dart_ret_t weftdart_refuse(dart_ret_t code, const char *format, ...)
     return code;
 }
 
+dart_ret_t weftdart_null(const char *names, const void *const places[])
+{
+    while (*++places != NULL) /* the first is none of them: PLACES_OF */
+        names = strchr(names, ',') + 2;
+    return INVALID("%.*s is NULL", (int)strcspn(names, ","), names);
+}
+
 dart_ret_t weftdart_open(void)
 {
     weft_host_caller(weftdart_call);
@@ -115,7 +122,7 @@ CALL(dart_init, (int *argc, char ***argv), begin_job(argc, argv, WEFT_THREAD_SIN
 
 dart_ret_t dart_init_thread(int *argc, char ***argv, dart_thread_support_level_t *provided)
 {
-    TRY_PLACE(provided);
+    TRY_PLACES(provided);
     TRY(begin_job(argc, argv, WEFT_THREAD_MULTIPLE));
     *provided = DART_THREAD_MULTIPLE;
     return DART_OK;

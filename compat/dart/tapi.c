@@ -9,7 +9,7 @@ static struct dart_tapi_arguments nothing; /* what the kernel's user data is */
 dart_ret_t dart_tapi_begin(const weft_task_kernel *kernel, int threads)
 {
     TRY_OPEN();
-    TRY_PLACE(kernel);
+    TRY_PLACES(kernel);
     TRY_WEFT(weft_tasks_begin(weftdart.job, kernel, &nothing, threads, 0));
     begun = true;
     return DART_OK;
@@ -84,8 +84,7 @@ static dart_ret_t ask(weft_status (*by)(weft_job *, weft_task_id, weft_task_stat
     weft_task_status status = WEFT_TASK_DONE;
 
     TRY(weftdart_open());
-    TRY_THERE(task);
-    TRY_THERE(finished);
+    TRY_THERE(task, finished);
     if (task->generation != 0)
         TRY_WEFT(by(weftdart.job, *task, &status));
     *finished = status != WEFT_TASK_QUEUED;

@@ -164,7 +164,7 @@ CALL(dart_team_create, (dart_team_t team, const dart_group_t group, dart_team_t 
 
 dart_ret_t dart_team_destroy(dart_team_t *team)
 {
-    TRY_PLACE(team);
+    TRY_PLACES(team);
     TRY_TEAM(t, *team);
     if (*team == DART_TEAM_ALL)
         return INVALID("DART_TEAM_ALL stays");
@@ -209,7 +209,7 @@ dart_ret_t dart_team_clone(dart_team_t team, dart_team_t *newteam)
 
 dart_ret_t dart_team_myid(dart_team_t team, dart_team_unit_t *myid)
 {
-    TRY_PLACE(myid);
+    TRY_PLACES(myid);
     TRY_TEAM(t, team);
     myid->id = t->me;
     return DART_OK;
@@ -217,7 +217,7 @@ dart_ret_t dart_team_myid(dart_team_t team, dart_team_unit_t *myid)
 
 dart_ret_t dart_team_size(dart_team_t team, size_t *size)
 {
-    TRY_PLACE(size);
+    TRY_PLACES(size);
     TRY_TEAM(t, team);
     *size = (size_t)t->members;
     return DART_OK;
@@ -225,7 +225,7 @@ dart_ret_t dart_team_size(dart_team_t team, size_t *size)
 
 dart_ret_t dart_myid(dart_global_unit_t *myid)
 {
-    TRY_PLACE(myid);
+    TRY_PLACES(myid);
     TRY_OPEN();
     myid->id = weftdart.unit;
     return DART_OK;
@@ -239,7 +239,7 @@ dart_ret_t dart_size(size_t *size)
 dart_ret_t dart_team_unit_l2g(dart_team_t team, dart_team_unit_t localid,
                               dart_global_unit_t *globalid)
 {
-    TRY_PLACE(globalid);
+    TRY_PLACES(globalid);
     TRY_TEAM(t, team);
     if (localid.id < 0 || localid.id >= t->members)
         return INVALID("unit %d of %d", localid.id, t->members);
@@ -250,7 +250,7 @@ dart_ret_t dart_team_unit_l2g(dart_team_t team, dart_team_unit_t localid,
 dart_ret_t dart_team_unit_g2l(dart_team_t team, dart_global_unit_t globalid,
                               dart_team_unit_t *localid)
 {
-    TRY_PLACE(localid);
+    TRY_PLACES(localid);
     TRY_TEAM(t, team);
     localid->id = DART_UNDEFINED_UNIT_ID;
     for (int i = 0; i < t->members; i++)

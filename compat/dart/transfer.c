@@ -156,7 +156,7 @@ static dart_ret_t move(struct move *m, dart_gptr_t gptr, size_t nelem, dart_data
 
 dart_ret_t dart_handle_free(dart_handle_t *handle)
 {
-    TRY_PLACE(handle);
+    TRY_PLACES(handle);
     free(*handle);
     *handle = DART_HANDLE_NULL;
     return DART_OK;

@@ -65,7 +65,7 @@ dart_ret_t dart_type_create_strided(dart_datatype_t base, size_t stride, size_t 
     struct weftdart_type *type;
     struct weftdart_block *block;
 
-    TRY_PLACE(newtype);
+    TRY_PLACES(newtype);
     if (blocklen == 0 || stride < blocklen)
         return INVALID("blocks of %zu elements, %zu apart", blocklen, stride);
     TRY(make_type(base, 1, &type, &block));
@@ -83,9 +83,7 @@ dart_ret_t dart_type_create_indexed(dart_datatype_t base, size_t count, const si
     struct weftdart_block *block;
     size_t first = SIZE_MAX, end = 0, elements = 0;
 
-    TRY_PLACE(newtype);
-    TRY_PLACE(blocklen);
-    TRY_PLACE(offset);
+    TRY_PLACES(newtype, blocklen, offset);
     for (size_t i = 0; i < count; i++)
         if (blocklen[i] == 0 || offset[i] > SIZE_MAX / 2 || blocklen[i] > SIZE_MAX / 2 ||
             __builtin_add_overflow(elements, blocklen[i], &elements))
@@ -107,7 +105,7 @@ dart_ret_t dart_type_create_custom(size_t num_bytes, dart_datatype_t *newtype)
     struct weftdart_type *type;
     struct weftdart_block *block;
 
-    TRY_PLACE(newtype);
+    TRY_PLACES(newtype);
     if (num_bytes == 0)
         return INVALID("a type of 0 bytes");
     TRY(make_type(DART_TYPE_BYTE, 1, &type, &block));
@@ -120,7 +118,7 @@ dart_ret_t dart_type_create_custom(size_t num_bytes, dart_datatype_t *newtype)
 
 dart_ret_t dart_type_destroy(dart_datatype_t *type)
 {
-    TRY_PLACE(type);
+    TRY_PLACES(type);
     if (*type <= DART_TYPE_LAST)
         return INVALID("the program has not made type %ld", (long)*type);
     free((void *)*type);
@@ -220,8 +218,7 @@ dart_ret_t dart_op_create(dart_operator_t op, void *user_data, bool commute, dar
     size_t size;
 
     (void)type_is_temporary;
-    TRY_PLACE(new_op);
-    TRY_PLACE(op);
+    TRY_PLACES(new_op, op);
     TRY(weftdart_bytes(1, type, &size));
     struct own_operation *const own = malloc(sizeof(*own));
     TRY_MEMORY(own);
@@ -233,7 +230,7 @@ dart_ret_t dart_op_create(dart_operator_t op, void *user_data, bool commute, dar
 
 dart_ret_t dart_op_destroy(dart_operation_t *op)
 {
-    TRY_PLACE(op);
+    TRY_PLACES(op);
     if (*op <= DART_OP_LAST)
         return INVALID("the program has not made operation %ld", (long)*op);
     free((void *)*op);

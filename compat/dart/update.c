@@ -163,10 +163,10 @@ dart_ret_t dart_fetch_and_op(dart_gptr_t gptr, const void *value, void *result,
     struct element e;
     weft_combine combine;
 
-    TRY_PLACE(result);
+    TRY_PLACES(result);
     TRY(prepare(gptr, 1, type, op, &e, &combine));
     if (op != DART_OP_NO_OP)
-        TRY_PLACE(value);
+        TRY_PLACES(value);
     const bool add = op == DART_OP_SUM && is_integer(type);
     if (e.type->size == e.size && (add || op == DART_OP_REPLACE))
         return whole(&e, add, value, result);
@@ -179,9 +179,7 @@ dart_ret_t dart_compare_and_swap(dart_gptr_t gptr, const void *value, const void
     struct element e;
     uint64_t word = 0, seen, desired;
 
-    TRY_PLACE(value);
-    TRY_PLACE(compare);
-    TRY_PLACE(result);
+    TRY_PLACES(value, compare, result);
     if (!is_integer(type))
         return INVALID("not of integers");
     TRY(find_target(gptr, 1, type, &e));

@@ -1,7 +1,7 @@
 /*
- * tests/dart/dart_stall.c - who waits in a call of DART is told by the call's name. Unit 0 comes
- * first to each call that waits for others; unit 1 follows when it has read the name in the job's
- * reports, which test_dart.sh has written to the file STALLS.
+ * tests/dart/dart_stall.c - who waits in a call of DART, or is refused by one, is told by the
+ * call's name. Unit 0 comes first to each call that waits for others; unit 1 follows when it has
+ * read the name in the job's reports, which test_dart.sh has written to the file STALLS.
  */
 #include <dash/dart/if/dart.h>
 
@@ -128,9 +128,50 @@ static void teams(void)
     GOOD(dart_group_destroy(&group));
 }
 
+/* This unit's next line says that the call was refused, and what for. */
+static bool is_refused(const char *call, const char *why)
+{
+    char line[1000], text[200];
+    bool found = false;
+    FILE *const lines = fopen(getenv("STALLS"), "r");
+
+    CHECK(lines != NULL);
+    snprintf(text, sizeof(text), "dart: [unit %d] DART_ERR_INVAL: %s: %s\n", unit, call, why);
+    while (!found && fgets(line, sizeof(line), lines) != NULL)
+        found = strcmp(line, text) == 0;
+    fclose(lines);
+    return found;
+}
+
+#define REFUSED(why, call, ...)                                                                    \
+    do {                                                                                           \
+        CHECK(call(__VA_ARGS__) == DART_ERR_INVAL);                                                \
+        CHECK(is_refused(#call, why));                                                             \
+    } while (0)
+
+static void refusals(void)
+{
+    dart_group_t group, made;
+    dart_handle_t handle;
+    size_t size;
+
+    GOOD(dart_group_create(&group));
+    REFUSED("size is NULL", dart_group_size, group, NULL);
+    REFUSED("group is NULL", dart_group_size, NULL, &size);
+    REFUSED("count_made is NULL", dart_group_split, group, 1, NULL, &made);
+    REFUSED("b is NULL", dart_group_union, group, NULL, &made);
+    REFUSED("gptr is NULL", dart_team_memalloc_aligned, DART_TEAM_ALL, 1, DART_TYPE_INT, NULL);
+    REFUSED("the pointer is DART_GPTR_NULL", dart_get_handle, &value, DART_GPTR_NULL, 1,
+            DART_TYPE_INT, DART_TYPE_INT, &handle);
+    REFUSED("root 9 of 2", dart_bcast, &value, 1, DART_TYPE_INT, DART_TEAM_UNIT_ID(9),
+            DART_TEAM_ALL);
+    GOOD(dart_group_destroy(&group));
+}
+
 static void run(void)
 {
     CHECK(units == 2);
+    refusals();
     collectives(DART_TEAM_ALL);
     messages();
     locks(DART_TEAM_ALL);
