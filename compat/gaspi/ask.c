@@ -62,14 +62,7 @@ API(segment_list, (const gaspi_number_t number, gaspi_segment_id_t *const list))
     return GASPI_SUCCESS;
 }
 
-API(segment_ptr, (const gaspi_segment_id_t segment, gaspi_pointer_t *const pointer))
-{
-    TRY_OPEN(pointer);
-    LOCKED;
-    TRY_SEGMENT(s, segment);
-    *pointer = s->data;
-    return GASPI_SUCCESS;
-}
+ASK_OF(segment_ptr, TRY_SEGMENT, gaspi_segment_id_t, gaspi_pointer_t, of->data)
 
 API(segment_avail_local, (gaspi_segment_id_t *const segment))
 {

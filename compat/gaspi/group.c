@@ -314,14 +314,7 @@ API(group_commit, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
 
 ASK_LOCKED(group_num, gaspi_number_t, count())
 
-API(group_size, (const gaspi_group_t group, gaspi_number_t *const size))
-{
-    TRY_OPEN(size);
-    LOCKED;
-    TRY_GROUP(g, group);
-    *size = (gaspi_number_t)g->size;
-    return GASPI_SUCCESS;
-}
+ASK_OF(group_size, TRY_GROUP, gaspi_group_t, gaspi_number_t, of->size)
 
 API(group_ranks, (const gaspi_group_t group, gaspi_rank_t *const ranks))
 {

@@ -71,6 +71,16 @@ gaspi_return_t weftgaspi_refuse(bool *said, gaspi_return_t code, const char *for
         *answer = (type)(number);                                                                  \
         return GASPI_SUCCESS;                                                                      \
     }
+/* The same of what IN finds by its number, and calls `of`. */
+#define ASK_OF(name, IN, id_type, type, number)                                                    \
+    API(name, (const id_type id, type *const answer))                                              \
+    {                                                                                              \
+        TRY_OPEN(answer);                                                                          \
+        LOCKED;                                                                                    \
+        IN(of, id);                                                                                \
+        *answer = (type)(number);                                                                  \
+        return GASPI_SUCCESS;                                                                      \
+    }
 #define ASK(name, type, number)        SAY(name, type, number, TRY_OPEN())
 #define ASK_LOCKED(name, type, number) SAY(name, type, number, TRY_OPEN(); LOCKED)
 

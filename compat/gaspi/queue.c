@@ -76,14 +76,7 @@ API(queue_delete, (const gaspi_queue_id_t queue))
     return GASPI_SUCCESS;
 }
 
-API(queue_size, (const gaspi_queue_id_t queue, gaspi_number_t *const size))
-{
-    TRY_OPEN(size);
-    LOCKED;
-    TRY_QUEUE(q, queue);
-    *size = (gaspi_number_t)(q->posted - q->done);
-    return GASPI_SUCCESS;
-}
+ASK_OF(queue_size, TRY_QUEUE, gaspi_queue_id_t, gaspi_number_t, of->posted - of->done)
 
 ASK_LOCKED(queue_num, gaspi_number_t, queues_there())
 
