@@ -151,6 +151,7 @@ API(Add_error_code, (int error_class, int *code))
 API(Add_error_string, (int code, const char *text))
 {
     OPEN_IN;
+    OUT(text);
     LOCKED;
     struct added *at = added_at(code);
     TRY(HOLDS(at != NULL, MPI_ERR_ARG, "%d is no code of the program", code));

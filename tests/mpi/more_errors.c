@@ -141,6 +141,7 @@ void error_codes(void)
     MPI_Errhandler_set(MPI_COMM_SELF, MPI_ERRORS_RETURN);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     FAILS(MPI_ERR_ARG, MPI_Add_error_string(MPI_ERR_ARG, "no"));
+    FAILS(MPI_ERR_ARG, MPI_Add_error_string(code, NULL));
     FAILS(MPI_ERR_ARG, MPI_Error_class(code + 1, &known));
     FAILS(MPI_ERR_ARG, MPI_Error_string(-1, text, &length));
     bad_arguments();
