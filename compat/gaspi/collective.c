@@ -67,9 +67,9 @@ static gaspi_return_t begin_collective(struct weftgaspi_group *g,
 /* The lock is given up meanwhile. */
 static gaspi_return_t finish(struct weftgaspi_group *g, double until)
 {
-    weftgaspi_unlock();
+    pthread_mutex_unlock(&weftgaspi.lock);
     const weft_status status = weft_team_wait_for(&g->op, weftgaspi_left(until));
-    weftgaspi_lock();
+    pthread_mutex_lock(&weftgaspi.lock);
     const gaspi_return_t code = weftgaspi_result(status, -1);
 
     if (code != GASPI_TIMEOUT)

@@ -231,11 +231,11 @@ static gaspi_return_t commit_wait(struct weftgaspi_group *g, double until)
     struct weftgaspi_commit *const c = g->commit;
     weft_status status = WEFT_OK;
 
-    weftgaspi_unlock();
+    pthread_mutex_unlock(&weftgaspi.lock);
     for (int i = 0; i < places(g) && status == WEFT_OK; i++)
         status =
             weft_host_message_wait_for(weftgaspi.job, &c->with[i].op, weftgaspi_left(until), NULL);
-    weftgaspi_lock();
+    pthread_mutex_lock(&weftgaspi.lock);
     return weftgaspi_result(status, -1);
 }
 

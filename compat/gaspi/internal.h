@@ -114,21 +114,13 @@ extern struct weftgaspi_state {
 /* Tags of messages on weftgaspi.talk. */
 enum { WEFTGASPI_TAG_PASSIVE, WEFTGASPI_TAG_COMMIT, WEFTGASPI_TAG_COMMITTED };
 
-static inline void weftgaspi_lock(void)
-{
-    pthread_mutex_lock(&weftgaspi.lock);
-}
-static inline void weftgaspi_unlock(void)
-{
-    pthread_mutex_unlock(&weftgaspi.lock);
-}
 /* Holds it until the end of the block. */
 #define LOCKED                                                                                     \
     __attribute__((cleanup(weftgaspi_unlock_block), unused)) const bool locked =                   \
-        (weftgaspi_lock(), true)
+        (pthread_mutex_lock(&weftgaspi.lock), true)
 static inline void weftgaspi_unlock_block(const bool *locked)
 {
-    weftgaspi_unlock();
+    pthread_mutex_unlock(&weftgaspi.lock);
 }
 
 #define NEED_NOTIFICATION(id)                                                                      \

@@ -71,10 +71,10 @@ static gaspi_return_t send(const struct pending *call, double until)
         weftgaspi_count(WEFTGASPI_PASSIVES, 0, 1);
     }
     p->waiting = true;
-    weftgaspi_unlock();
+    pthread_mutex_unlock(&weftgaspi.lock);
     const weft_status status =
         weft_host_message_wait_for(weftgaspi.job, &p->op, weftgaspi_left(until), NULL);
-    weftgaspi_lock();
+    pthread_mutex_lock(&weftgaspi.lock);
     p->waiting = false;
     p->used = status == WEFT_ERR_TIMEOUT;
     sends_used -= !p->used;

@@ -91,9 +91,9 @@ static gaspi_return_t wait_op(weft_op op, int rank, double until)
     if (status == WEFT_OK && done)
         return GASPI_SUCCESS;
     if (status == WEFT_OK) {
-        weftgaspi_unlock();
+        pthread_mutex_unlock(&weftgaspi.lock);
         status = weft_host_op_wait_for(weftgaspi.job, op, WEFT_LOCAL, weftgaspi_left(until));
-        weftgaspi_lock();
+        pthread_mutex_lock(&weftgaspi.lock);
     }
     return weftgaspi_result(status, rank);
 }

@@ -120,17 +120,17 @@ gaspi_return_t weftgaspi_reach(gaspi_rank_t rank, double until)
     weft_op *const asked = &weftgaspi.peer[rank].reached;
     weft_status status = WEFT_OK;
 
-    weftgaspi_lock();
+    pthread_mutex_lock(&weftgaspi.lock);
     if (asked->sequence == 0)
         status = weft_host_get_begin(weftgaspi.job, window, rank, 0, &word, 8, asked);
     const weft_op op = *asked;
-    weftgaspi_unlock();
+    pthread_mutex_unlock(&weftgaspi.lock);
     if (status == WEFT_OK)
         status = weft_host_op_wait_for(weftgaspi.job, op, WEFT_LOCAL, weftgaspi_left(until));
-    weftgaspi_lock();
+    pthread_mutex_lock(&weftgaspi.lock);
     if (status != WEFT_ERR_TIMEOUT && asked->sequence == op.sequence)
         *asked = (weft_op){0, 0, 0};
-    weftgaspi_unlock();
+    pthread_mutex_unlock(&weftgaspi.lock);
     return weftgaspi_result(status, rank);
 }
 
