@@ -22,14 +22,12 @@ static void await(weft_job *job, weft_self *self, int process, uint32_t number, 
 static weft_status check_number(weft_job *job, const char *call, uint32_t number, bool there)
 {
     struct weft_announced found;
-    weft_status status = weft_host_together(job, call);
 
-    if (status == WEFT_OK &&
-        weft_announced_find(job, job->numbers.process, number, &found) != there)
-        status = weft_refused(job, WEFT_ERR_STATE, "%s: process %d has %s under number %u", call,
-                              job->numbers.process, there ? "exposed nothing" : "exposed memory",
-                              number);
-    return status;
+    WEFT_TRY(weft_host_together(job, call));
+    if (weft_announced_find(job, job->numbers.process, number, &found) == there)
+        return WEFT_OK;
+    return weft_refused(job, WEFT_ERR_STATE, "%s: process %d has %s under number %u", call,
+                        job->numbers.process, there ? "exposed nothing" : "exposed memory", number);
 }
 
 /* The error names the call and what it brought. */

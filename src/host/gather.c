@@ -37,12 +37,12 @@ static weft_status check_pieces(weft_job *job, const char *call, struct piece *p
             return weft_refused(job, WEFT_ERR_LIMIT, "%s: the pieces are too large in all", call);
         all += piece->bytes;
     }
-    weft_status status = weft_host_process(job, call, root);
-    if (status == WEFT_OK && all != 0 && !pieces[root].whole)
-        status = weft_refused(job, WEFT_ERR_ARGUMENT,
-                              "%s: the root, process %d, has all %llu bytes at NULL", call, root,
-                              (unsigned long long)all);
-    return status;
+    WEFT_TRY(weft_host_process(job, call, root));
+    if (all != 0 && !pieces[root].whole)
+        return weft_refused(job, WEFT_ERR_ARGUMENT,
+                            "%s: the root, process %d, has all %llu bytes at NULL", call, root,
+                            (unsigned long long)all);
+    return WEFT_OK;
 }
 
 /* Everybody knows of all pieces: by process, to be freed. Collective. */

@@ -169,18 +169,15 @@ static weft_status accumulate(weft_job *job, weft_self *self, const char *call, 
 {
     const uint32_t size = weft_element_bytes(type);
     const size_t bytes = count > SIZE_MAX / 8 ? SIZE_MAX : count * size;
-    weft_status status = weft_host_place(job, call, "op", op);
 
-    if (status == WEFT_OK && (operation > WEFT_REPLACE || !weft_update_exists(operation, type) ||
-                              (old != NULL && weft_element_is_half(type))))
-        status = weft_refused(job, WEFT_ERR_ARGUMENT, "%s: type %d, operation %d", call, (int)type,
-                              (int)operation);
-    if (status == WEFT_OK)
-        status = check_update(job, call, win, process, offset, source, bytes, size);
-    if (status == WEFT_OK)
-        *op =
-            weft_update_many_begin(self, win, process, offset, source, old, count, type, operation);
-    return status;
+    WEFT_TRY(weft_host_place(job, call, "op", op));
+    if (operation > WEFT_REPLACE || !weft_update_exists(operation, type) ||
+        (old != NULL && weft_element_is_half(type)))
+        return weft_refused(job, WEFT_ERR_ARGUMENT, "%s: type %d, operation %d", call, (int)type,
+                            (int)operation);
+    WEFT_TRY(check_update(job, call, win, process, offset, source, bytes, size));
+    *op = weft_update_many_begin(self, win, process, offset, source, old, count, type, operation);
+    return WEFT_OK;
 }
 
 weft_status weft_host_accumulate_begin(weft_job *job, weft_win win, int process, size_t offset,

@@ -334,12 +334,11 @@ weft_status weft_shared_step(weft_team *team, int tag, struct weft_shared_given 
     struct weft_team_parts *parts = team->parts;
 
     given->before = parts->before;
-    weft_status status = post(team, tag, given);
-    if (status == WEFT_OK && first != end)
-        status = await(team, tag, parts->step, first, end);
-    if (status == WEFT_OK)
-        status = check(team, tag, given, first, end);
-    if (status == WEFT_OK && end - first == parts->members)
+    WEFT_TRY(post(team, tag, given));
+    if (first != end)
+        WEFT_TRY(await(team, tag, parts->step, first, end));
+    WEFT_TRY(check(team, tag, given, first, end));
+    if (end - first == parts->members)
         parts->least = parts->step;
-    return status;
+    return WEFT_OK;
 }
