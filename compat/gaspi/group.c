@@ -54,14 +54,11 @@ static int own_place(const struct weftgaspi_group *g)
 /* The group's messages and team. */
 static gaspi_return_t establish(struct weftgaspi_group *g, uint32_t number)
 {
-    weft_status status =
-        weft_message_group_take(weftgaspi.job, number, g->ranks, g->size, &g->comm);
-
-    if (status == WEFT_OK)
-        status = weft_team_open(weftgaspi.job, g->comm, g->size, own_place(g), "a GASPI group",
-                                NULL, &g->team);
     g->number = number;
-    return weftgaspi_result(status, -1);
+    TRY_WEFT(weft_message_group_take(weftgaspi.job, number, g->ranks, g->size, &g->comm));
+    return weftgaspi_result(weft_team_open(weftgaspi.job, g->comm, g->size, own_place(g),
+                                           "a GASPI group", NULL, &g->team),
+                            -1);
 }
 
 gaspi_return_t weftgaspi_groups_open(void)

@@ -129,18 +129,15 @@ gaspi_return_t weftgaspi_notify_self(gaspi_segment_id_t segment, gaspi_notificat
                                      gaspi_notification_t value)
 {
     struct weftgaspi_place place;
-    weft_status status = WEFT_OK;
 
     TRY_SEGMENT(s, segment);
     if (!weftgaspi.on_gpu) {
         __atomic_store_n((uint32_t *)(void *)s->head + id, value, __ATOMIC_RELEASE);
     } else {
         TRY(weftgaspi_place_of((gaspi_rank_t)weftgaspi.rank, segment, &place));
-        status = weft_host_put(weftgaspi.job, place.head, 0, (size_t)id * 4, &value, 4);
-        if (status == WEFT_OK)
-            status = weft_host_flush(weftgaspi.job, place.head);
+        TRY_WEFT(weft_host_put(weftgaspi.job, place.head, 0, (size_t)id * 4, &value, 4));
+        TRY_WEFT(weft_host_flush(weftgaspi.job, place.head));
     }
-    if (status == WEFT_OK)
-        status = weft_host_notify(weftgaspi.job, weftgaspi.rank, weftgaspi.tag);
-    return weftgaspi_result(status, weftgaspi.rank);
+    return weftgaspi_result(weft_host_notify(weftgaspi.job, weftgaspi.rank, weftgaspi.tag),
+                            weftgaspi.rank);
 }

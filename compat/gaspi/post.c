@@ -93,12 +93,10 @@ static gaspi_return_t notify(const struct request *r, struct weftgaspi_queue *q,
     weft_op op = {0, 0, 0};
 
     *value = r->value;
-    weft_status status = weft_host_fence(weftgaspi.job);
-    if (status == WEFT_OK)
-        status = weft_host_put_begin(weftgaspi.job, head, 0, (size_t)r->id * 4, value, 4, &op);
-    if (status == WEFT_OK)
-        status = weft_host_notify(weftgaspi.job, r->rank, weftgaspi.tag);
-    TRY(weftgaspi_result(status, r->rank));
+    TRY_WEFT(weft_host_fence(weftgaspi.job));
+    TRY(weftgaspi_result(
+        weft_host_put_begin(weftgaspi.job, head, 0, (size_t)r->id * 4, value, 4, &op), r->rank));
+    TRY(weftgaspi_result(weft_host_notify(weftgaspi.job, r->rank, weftgaspi.tag), r->rank));
     q->posted++;
     if (op.sequence != 0)
         *weftgaspi_newest(r->rank, q, false) = op;

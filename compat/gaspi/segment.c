@@ -61,12 +61,9 @@ static uint64_t load_word(size_t word)
 /* A word of another's directory; it is there on return. */
 static gaspi_return_t store_word(int rank, size_t word, uint64_t value)
 {
-    weft_status status =
-        weft_host_put(weftgaspi.job, window, rank, word * 8, &value, sizeof(value));
-
-    if (status == WEFT_OK)
-        status = weft_host_flush(weftgaspi.job, window);
-    return weftgaspi_result(status, rank);
+    TRY(weftgaspi_result(
+        weft_host_put(weftgaspi.job, window, rank, word * 8, &value, sizeof(value)), rank));
+    return weftgaspi_result(weft_host_flush(weftgaspi.job, window), rank);
 }
 
 /* Of a directory: the last two are not of segments. */
