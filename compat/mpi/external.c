@@ -86,9 +86,7 @@ static int external(const char *datarep, const void *user, MPI_Count count, MPI_
     TRY(PLACES(position));
     TRY(open(datarep, user, count, handle, &e));
     const size_t all = e.count * external_bytes(e.type);
-    TRY(HOLDS(*position >= 0 && *position <= bytes && all <= (size_t)(bytes - *position),
-              MPI_ERR_TRUNCATE, "%zu bytes at %td of a buffer of %td", all, (ptrdiff_t)*position,
-              (ptrdiff_t)bytes));
+    TRY(weftmpi_check_packed(&e, buffer, bytes, *position, all));
     FREED char *native = weftmpi_room(NULL, e.bytes);
     struct place at = {native, (char *)buffer + *position};
     if (packs)

@@ -205,6 +205,13 @@ static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 }
 /* Between count elements at user and count * size bytes in a row. */
 void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed);
+/* There is memory for elements, and for so many packed bytes at a position of a buffer. */
+int weftmpi_check_packed(const struct weftmpi_elements *elements, const void *buffer,
+                         MPI_Count buffer_bytes, MPI_Count position, size_t packed);
+static inline bool weftmpi_is_there(const struct weftmpi_elements *elements)
+{
+    return elements->user != NULL || elements->bytes == 0 || elements->type->true_lower != 0;
+}
 /* bytes may end within an element. */
 void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *packed, void *user);
 /* ---- win.c ----------------------------------------------------------------------------------- */

@@ -90,8 +90,7 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
 {
     const struct weftmpi_type *type = elements->type;
 
-    TRY(HOLDS(elements->user != NULL || elements->bytes == 0 || type->true_lower != 0,
-              MPI_ERR_BUFFER, "%zu bytes at NULL", elements->bytes));
+    TRY(HOLDS(weftmpi_is_there(elements), MPI_ERR_BUFFER, "%zu bytes at NULL", elements->bytes));
     *row = (char *)elements->user + type->true_lower;
     if (type->dense && how != WEFTMPI_COPY)
         return MPI_SUCCESS;
@@ -105,6 +104,17 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
 
 /* ---- what programs call ---------------------------------------------------------------------- */
 
+int weftmpi_check_packed(const struct weftmpi_elements *elements, const void *buffer,
+                         MPI_Count buffer_bytes, MPI_Count position, size_t packed)
+{
+    TRY(HOLDS(position >= 0 && position <= buffer_bytes &&
+                  packed <= (size_t)(buffer_bytes - position),
+              MPI_ERR_TRUNCATE, "%zu bytes at %lld of a buffer of %lld", packed,
+              (long long)position, (long long)buffer_bytes));
+    return HOLDS(packed == 0 || (buffer != NULL && weftmpi_is_there(elements)), MPI_ERR_BUFFER,
+                 "%zu bytes at NULL", packed);
+}
+
 /* Both ways: elements, and their bytes at a position of a packed buffer; *used: how many. */
 static int packed(MPI_Comm comm_handle, MPI_Datatype handle, const void *user, MPI_Count count,
                   const void *buffer, MPI_Count bytes, MPI_Count position, bool packs, size_t *used)
@@ -113,9 +123,7 @@ static int packed(MPI_Comm comm_handle, MPI_Datatype handle, const void *user, M
     COMM_OF(comm, comm_handle);
 
     TRY(weftmpi_elements_in(user, count, handle, &e));
-    TRY(HOLDS(position >= 0 && position <= bytes && e.bytes <= (size_t)(bytes - position),
-              MPI_ERR_TRUNCATE, "%zu bytes at %lld of a buffer of %lld", e.bytes,
-              (long long)position, (long long)bytes));
+    TRY(weftmpi_check_packed(&e, buffer, bytes, position, e.bytes));
     copy(e.type, e.bytes, (char *)buffer + position, (char *)user, packs);
     *used = e.bytes;
     return MPI_SUCCESS;

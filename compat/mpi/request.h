@@ -109,8 +109,7 @@ static inline void *weftmpi_begin_of(const struct weftmpi_elements *elements)
 }
 static inline bool weftmpi_is_row(const struct weftmpi_elements *elements)
 {
-    return elements->type->dense &&
-           (elements->user != NULL || elements->bytes == 0 || elements->type->true_lower != 0);
+    return elements->type->dense && weftmpi_is_there(elements);
 }
 
 /* ---- pack.c ---------------------------------------------------------------------------------- */

@@ -44,6 +44,8 @@ static void nowhere(void)
     int got, edges[2] = {0, 0};
     const count_t many[1] = {1};
     const place_t at[1] = {1};
+    count_t first = 0;
+    MPI_Aint far = 0;
     char text[MPI_MAX_PROCESSOR_NAME];
     MPI_Comm grid, graph;
     MPI_Group world, made;
@@ -75,6 +77,11 @@ static void nowhere(void)
     FAILS(MPI_ERR_ARG, MPI_Type_get_envelope(MPI_INT, &got, &got, &got, NULL));
     FAILS(MPI_ERR_ARG, MPI_Type_indexed(1, NULL, NULL, MPI_INT, &type));
     FAILS(MPI_ERR_ARG, MPI_Pack(text, 1, MPI_CHAR, text, 1, NULL, MPI_COMM_SELF));
+    FAILS(MPI_ERR_BUFFER, MPI_Pack(NULL, 1, MPI_CHAR, text, 1, &first, MPI_COMM_SELF));
+    FAILS(MPI_ERR_BUFFER, MPI_Pack(text, 1, MPI_CHAR, NULL, 1, &first, MPI_COMM_SELF));
+    FAILS(MPI_ERR_BUFFER, MPI_Unpack(text, 1, &first, NULL, 1, MPI_CHAR, MPI_COMM_SELF));
+    FAILS(MPI_ERR_BUFFER, MPI_Pack_external("external32", NULL, 1, MPI_CHAR, text, 1, &far));
+    FAILS(MPI_ERR_BUFFER, MPI_Unpack_external("external32", NULL, 1, &far, text, 1, MPI_CHAR));
     FAILS(MPI_ERR_ARG, MPI_Dims_create(1, 1, NULL));
     FAILS(MPI_ERR_ARG, MPI_Type_create_subarray(1, &one, &one, NULL, MPI_ORDER_C, MPI_INT, &type));
     FAILS(MPI_ERR_ARG, MPI_Info_get_nthkey(MPI_INFO_ENV, 0, NULL));
