@@ -224,4 +224,4 @@ CALL(Fetch_and_op,
 CALL(Compare_and_swap,
      (const void *from, const void *expected, void *old, MPI_Datatype type, int to, MPI_Aint offset,
       MPI_Win win),
-     update_one(from, old, type, MPI_REPLACE, expected, to, offset, win))
+     INTO(expected, update_one(from, old, type, MPI_REPLACE, expected, to, offset, win)))

@@ -240,6 +240,9 @@ void errors(void)
     FAILS(MPI_ERR_OP, MPI_Accumulate(memory, 1, MPI_DOUBLE, rank, 0, 1, MPI_DOUBLE, MPI_BAND, w));
     double real = 0, is = 0;
     FAILS(MPI_ERR_TYPE, MPI_Compare_and_swap(&real, &real, &is, MPI_DOUBLE, rank, 0, w));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    FAILS(MPI_ERR_ARG, MPI_Compare_and_swap(&value, NULL, memory, MPI_INT, rank, 0, w));
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
     MPI_Win_unlock(rank, w);
     MPI_Win_free(&w);
     MPI_Comm_free(&comm);
