@@ -6,7 +6,7 @@ struct general {
     MPI_Grequest_free_function *release;
     MPI_Grequest_cancel_function *cancel;
     void *extra;
-    bool complete;
+    bool complete, freed; /* by the program: what comes last ends it */
 };
 
 API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_function *release,
@@ -24,14 +24,29 @@ API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_func
     return weftmpi_request_keep(request, MPI_SUCCESS, handle);
 }
 
+/* It is complete now, or freed. Whether it is the other, too: then nobody names it any more. */
+static bool general_last(bool *now, struct weftmpi_request *request)
+{
+    const struct general *general = request->state;
+    LOCKED;
+
+    __atomic_store_n(now, true, __ATOMIC_RELEASE);
+    return general->complete && general->freed;
+}
+
+bool weftmpi_general_free(struct weftmpi_request *request)
+{
+    return general_last(&((struct general *)request->state)->freed, request);
+}
+
 API(Grequest_complete, (MPI_Request handle))
 {
     REQUEST_IN(request, &handle);
     TRY(HOLDS(request->way == WEFTMPI_GENERAL && request->active, MPI_ERR_REQUEST,
               "no generalized request"));
-    struct general *general = request->state;
-    __atomic_store_n(&general->complete, true, __ATOMIC_RELEASE);
-    return MPI_SUCCESS;
+    return general_last(&((struct general *)request->state)->complete, request)
+               ? weftmpi_request_orphan(request)
+               : MPI_SUCCESS;
 }
 
 bool weftmpi_general_poll(struct weftmpi_request *request, double seconds)

@@ -317,6 +317,8 @@ API(Request_free, (MPI_Request * handle))
     REQUEST_IN(request, handle);
     TRY(HOLDS(*handle != MPI_REQUEST_NULL, MPI_ERR_REQUEST, "MPI_REQUEST_NULL"));
     *handle = MPI_REQUEST_NULL;
+    if (request->way == WEFTMPI_GENERAL && !weftmpi_general_free(request))
+        return MPI_SUCCESS; /* MPI_Grequest_complete ends it */
     return weftmpi_request_orphan(request);
 }
 

@@ -197,6 +197,8 @@ bool weftmpi_general_poll(struct weftmpi_request *request, double seconds);
 /* Asks the program for the status of one that is complete: at each call that tells it. */
 int weftmpi_general_query(struct weftmpi_request *request);
 int weftmpi_general_cancel(struct weftmpi_request *request);
+/* The program frees it: whether it is complete, so that this ends it. */
+bool weftmpi_general_free(struct weftmpi_request *request);
 /* Once; its error. */
 int weftmpi_general_end(struct weftmpi_request *request);
 bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds);

@@ -63,6 +63,17 @@ void general(void)
     extra = 1;
     MPI_Request_free(&request);
     CHECK(queried == 4 && freed == 3);
+    for (extra = 1; extra >= -1; extra -= 2) { /* freed first: its completion ends it */
+        MPI_Grequest_start(query, release, cancel, &extra, &request);
+        copy = request;
+        MPI_Request_free(&request);
+        CHECK(request == MPI_REQUEST_NULL && freed == 4 - (extra > 0));
+        if (extra > 0)
+            MPI_Grequest_complete(copy);
+        else
+            FAILS(MPI_ERR_OTHER, MPI_Grequest_complete(copy));
+        CHECK(queried == 4 && freed == 5 - (extra > 0));
+    }
 }
 
 static void larger(void *from, void *into, count_t *count, MPI_Datatype *type)
