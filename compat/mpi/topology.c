@@ -118,18 +118,18 @@ static void coords_of(const struct weftmpi_topology *grid, int rank, int coords[
 }
 
 /* The rank at coordinates, of which periodic ones wrap; MPI_PROC_NULL: they are outside. */
-static int rank_near(const struct weftmpi_topology *grid, const int coords[], int moved, int by)
+static int rank_near(const struct weftmpi_topology *grid, const int coords[], int moved, long by)
 {
     int rank = 0;
 
     for (int i = 0; i < grid->ndims; i++) {
         const int n = grid->dims[i];
-        int at = coords[i] + (i == moved ? by : 0);
+        long at = coords[i] + (i == moved ? by : 0);
         if (grid->periods[i])
             at = (at % n + n) % n;
         if (at < 0 || at >= n)
             return MPI_PROC_NULL;
-        rank = rank * n + at;
+        rank = rank * n + (int)at;
     }
     return rank;
 }
@@ -240,7 +240,7 @@ API(Cart_shift, (MPI_Comm handle, int direction, int distance, int *from, int *t
     GRID_IN(grid, handle);
     TRY(HOLDS(direction >= 0 && direction < grid->ndims, MPI_ERR_DIMS, "direction %d of %d",
               direction, grid->ndims));
-    *from = rank_near(grid, grid->coords, direction, -distance);
+    *from = rank_near(grid, grid->coords, direction, -(long)distance);
     *to = rank_near(grid, grid->coords, direction, distance);
     return MPI_SUCCESS;
 }

@@ -1,6 +1,7 @@
 /* tests/mpi/comm_topologies.c - grids, graphs and neighbours. */
 #include "mpi_comm.h"
 
+#include <limits.h>
 #include <stdbool.h>
 
 /* A place for a result that is NULL, and a communicator's first name. */
@@ -109,6 +110,14 @@ void grid(void)
     CHECK(back == rank);
     MPI_Cart_shift(cart, 0, 1, &from, &to);
     CHECK(to == (rank + sides[1]) % size && from == (rank + size - sides[1]) % size);
+    /* As far as a number goes, beyond it from most coordinates. */
+    for (int far = INT_MAX, tries = 0; tries < 2; far = INT_MIN, tries++) {
+        const long step = (far % (long)sides[0] + sides[0]) % sides[0] * sides[1];
+        MPI_Cart_shift(cart, 0, far, &from, &to);
+        CHECK(to == (rank + step) % size && from == (rank + size - step) % size);
+        MPI_Cart_shift(cart, 1, far, &from, &to);
+        CHECK(to == MPI_PROC_NULL && from == MPI_PROC_NULL);
+    }
     MPI_Cart_shift(cart, 1, 1, &from, &to);
     CHECK(to == (got[1] + 1 < sides[1] ? rank + 1 : MPI_PROC_NULL));
     CHECK(from == (got[1] > 0 ? rank - 1 : MPI_PROC_NULL));
