@@ -96,7 +96,7 @@ static int get_value(MPI_Info handle, const char *key, int room, char *value, in
 }
 
 CALL(Info_get, (MPI_Info info, const char *key, int length, char *value, int *flag),
-     get_value(info, key, length + 1, value, &length, flag))
+     get_value(info, key, length == INT32_MAX ? length : length + 1, value, &length, flag))
 CALL(Info_get_valuelen, (MPI_Info info, const char *key, int *length, int *flag),
      get_value(info, key, 0, NULL, length, flag))
 API(Info_get_string, (MPI_Info info, const char *key, int *length, char *value, int *flag))
