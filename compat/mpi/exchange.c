@@ -28,7 +28,8 @@ int weftmpi_exchange(struct weftmpi_request *request, enum weft_team_kind kind,
                      const struct weftmpi_side *send, struct weftmpi_peers to,
                      const struct weftmpi_side *receive, struct weftmpi_peers from)
 {
-    const bool in_place = send->base == MPI_IN_PLACE;
+    const bool among = request->comm->remote == NULL && to.members == NULL;
+    const bool in_place = among && send->base == MPI_IN_PLACE;
     size_t sends, receives;
     weft_piece *pieces =
         weftmpi_request_memory(request, ((size_t)to.count + (size_t)from.count) * sizeof(*pieces));
@@ -37,7 +38,7 @@ int weftmpi_exchange(struct weftmpi_request *request, enum weft_team_kind kind,
                   pieces, &sends));
     TRY(pieces_of(request, receive, from, WEFTMPI_FILL, pieces + sends, &receives));
     const weft_piece *own = pieces + request->comm->rank; /* of what is sent; where it arrives: */
-    if (request->comm->remote == NULL && to.members == NULL)
+    if (among)
         TRY(weftmpi_check_own(own->data, own->bytes, own[sends].data, own[sends].bytes));
     return TEAM(exchange, kind, pieces, sends, pieces + sends, receives);
 }

@@ -119,18 +119,20 @@ extern struct weftmpi_errhandler weftmpi_errhandlers[3];
 struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object);
 /* The last code that there is. */
 extern int weftmpi_last_code;
-/* None: raises the error, unless nothing is meant, neither elements nor a datatype. */
+/* None: raises the error, unless nothing is meant: no elements, or not even a datatype. */
 int weftmpi_no_elements(MPI_Count count, MPI_Datatype handle, struct weftmpi_elements *elements);
 static inline int weftmpi_elements_in(const void *user, MPI_Count count, MPI_Datatype handle,
                                       struct weftmpi_elements *elements)
 {
     struct weftmpi_type *type = weftmpi_find(WEFTMPI_TYPE, handle);
+    MPI_Aint bytes;
 
     *elements =
         (struct weftmpi_elements){.user = (void *)user, .count = (size_t)count, .type = type};
-    if (type == NULL || count < 0 || !__atomic_load_n(&type->committed, __ATOMIC_RELAXED))
+    if (type == NULL || count < 0 || !__atomic_load_n(&type->committed, __ATOMIC_RELAXED) ||
+        __builtin_mul_overflow(count, type->size, &bytes) || user == MPI_IN_PLACE)
         return weftmpi_no_elements(count, handle, elements);
-    elements->bytes = (size_t)count * type->size;
+    elements->bytes = (size_t)bytes;
     return MPI_SUCCESS;
 }
 

@@ -51,6 +51,8 @@ static int elements_at(struct weftmpi_request *request, const void *user, size_t
     const size_t bytes = count * (size_t)weftmpi_extent(type);
     void *packed;
 
+    TRY(HOLDS(user != MPI_IN_PLACE || count == 0, MPI_ERR_BUFFER,
+              "MPI_IN_PLACE does not stand for this buffer"));
     *at = (char *)user + type->true_lower;
     if (type->basic || type->dense)
         return MPI_SUCCESS;

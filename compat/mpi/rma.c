@@ -10,13 +10,21 @@
 
 /* ---- where an operation goes ----------------------------------------------------------------- */
 
-/* What of the target's memory the elements touch, from their address on. */
-static void span_of(const struct weftmpi_elements *e, MPI_Aint *low, MPI_Aint *high)
+/*
+ * What of the target's memory elements at a displacement touch, and where that is. False: it is
+ * beyond all addresses.
+ */
+static bool span_of(const struct weftmpi_elements *e, MPI_Aint offset, MPI_Aint unit, MPI_Aint *at,
+                    MPI_Aint *low, MPI_Aint *high)
 {
-    const MPI_Aint last = weftmpi_extent(e->type) * (MPI_Aint)(e->count - 1);
+    MPI_Aint last;
 
-    *low = e->type->true_lower + (last < 0 ? last : 0);
-    *high = e->type->true_upper + (last > 0 ? last : 0);
+    return !__builtin_mul_overflow(weftmpi_extent(e->type), e->count - 1, &last) &&
+           !__builtin_mul_overflow(offset, unit, at) &&
+           !__builtin_add_overflow(*at, e->type->true_lower, low) &&
+           !__builtin_add_overflow(*low, last < 0 ? last : 0, low) &&
+           !__builtin_add_overflow(*at, e->type->true_upper, high) &&
+           !__builtin_add_overflow(*high, last > 0 ? last : 0, high);
 }
 
 /* What the target has attached, as long as the request is under way. */
@@ -61,7 +69,7 @@ static int find_region(struct weftmpi_reach *reach, uintptr_t at,
 int weftmpi_reach_in(struct weftmpi_request *request, struct weftmpi_reach *reach, MPI_Win handle,
                      int to, MPI_Aint offset, MPI_Count count, MPI_Datatype type)
 {
-    MPI_Aint low, high;
+    MPI_Aint at, low, high;
     WIN_OF(win, handle);
 
     *reach = (struct weftmpi_reach){.win = win};
@@ -81,10 +89,11 @@ int weftmpi_reach_in(struct weftmpi_request *request, struct weftmpi_reach *reac
     reach->at = (size_t)offset;
     if (win->flavor == MPI_WIN_FLAVOR_DYNAMIC)
         return learn_regions(request, reach);
-    span_of(&reach->elements, &low, &high);
-    const MPI_Aint at = offset * target->unit;
-    TRY(HOLDS(at + low >= 0 && at + high <= target->bytes, MPI_ERR_RMA_RANGE,
-              "bytes %td to %td of %td at rank %d", (ptrdiff_t)(at + low), (ptrdiff_t)(at + high),
+    TRY(HOLDS(span_of(&reach->elements, offset, target->unit, &at, &low, &high), MPI_ERR_RMA_RANGE,
+              "%zu elements at displacement %td, of rank %d", reach->elements.count,
+              (ptrdiff_t)offset, to));
+    TRY(HOLDS(low >= 0 && high <= target->bytes, MPI_ERR_RMA_RANGE,
+              "bytes %td to %td of %td at rank %d", (ptrdiff_t)low, (ptrdiff_t)high,
               (ptrdiff_t)target->bytes, to));
     reach->exposure = target->win;
     reach->home = target->home - target->at;

@@ -49,7 +49,12 @@ int weftmpi_no_elements(MPI_Count count, MPI_Datatype handle, struct weftmpi_ele
 
     TRY(HOLDS(__atomic_load_n(&type->committed, __ATOMIC_RELAXED), MPI_ERR_TYPE,
               "the datatype %s is not committed", type->name));
-    return weftmpi_fail(MPI_ERR_COUNT, "count %lld", (long long)count);
+    if (elements->user == MPI_IN_PLACE && count == 0)
+        return MPI_SUCCESS;
+    TRY(HOLDS(elements->user != MPI_IN_PLACE || count < 0, MPI_ERR_BUFFER,
+              "MPI_IN_PLACE does not stand for this buffer"));
+    return weftmpi_fail(MPI_ERR_COUNT, "count %lld, of %zu bytes each", (long long)count,
+                        type->size);
 }
 
 /* ---- what programs ask ----------------------------------------------------------------------- */

@@ -23,6 +23,13 @@ static void bad_arguments(void)
     FAILS(MPI_ERR_COUNT, MPI_Waitany(-1, NULL, &index, MPI_STATUS_IGNORE));
     FAILS(MPI_ERR_COUNT, MPI_Testsome(-1, NULL, &flag, &index, MPI_STATUSES_IGNORE));
     FAILS(MPI_ERR_COUNT, MPI_Startall(-1, NULL));
+    FAILS(MPI_ERR_BUFFER, MPI_Send(MPI_IN_PLACE, 1, MPI_INT, 0, 0, MPI_COMM_SELF));
+    FAILS(MPI_ERR_BUFFER, MPI_Bcast(MPI_IN_PLACE, 1, MPI_INT, 0, MPI_COMM_SELF));
+    FAILS(MPI_ERR_BUFFER, MPI_Allreduce(&index, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, MPI_COMM_SELF));
+    FAILS(MPI_ERR_BUFFER,
+          MPI_Scatter(MPI_IN_PLACE, 1, MPI_INT, &index, 1, MPI_INT, 0, MPI_COMM_SELF));
+    FAILS(MPI_ERR_COUNT,
+          MPI_Send_c(&index, ((MPI_Count)1 << 62) + 1, MPI_INT, 0, 0, MPI_COMM_SELF));
     FAILS(MPI_ERR_ARG, MPI_Wait(NULL, MPI_STATUS_IGNORE));
     FAILS(MPI_ERR_ARG, MPI_Test(NULL, &flag, MPI_STATUS_IGNORE));
     FAILS(MPI_ERR_ARG, MPI_Request_free(NULL));

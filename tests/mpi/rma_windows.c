@@ -221,6 +221,10 @@ void errors(void)
     FAILS(MPI_ERR_RMA_SYNC, MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, w));
     FAILS(MPI_ERR_RMA_SYNC, MPI_Win_lock_all(0, w));
     FAILS(MPI_ERR_RMA_SYNC, MPI_Win_fence(0, w));
+    /* Displacements that wrap: to the window's begin, and beyond all addresses. */
+    FAILS(MPI_ERR_RMA_RANGE, MPI_Put(&value, 1, MPI_INT, rank, (MPI_Aint)1 << 62, 1, MPI_INT, w));
+    FAILS(MPI_ERR_RMA_RANGE,
+          MPI_Get(&value, 1, MPI_INT, rank, ((MPI_Aint)1 << 61) - 1, 1, MPI_INT, w));
     MPI_Comm_group(comm, &group);
     FAILS(MPI_ERR_RMA_SYNC, MPI_Win_start(group, 0, w));
     FAILS(MPI_ERR_RMA_SYNC, MPI_Win_post(group, 0, w));
