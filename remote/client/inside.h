@@ -17,6 +17,13 @@
 
 enum { CLIENT_LANES = 64, CLIENT_DEVICES = WEFT_KNOWN_MOST, CLIENT_UNPRINTED = 1 << 30 };
 
+/* What a device is to another one, as bits. */
+enum client_peer {
+    CLIENT_REACHES = 1, /* of another server: it has mapped memory of that one */
+    CLIENT_APART = 2,   /* the same: it could not */
+    CLIENT_ENABLED = 4  /* the program's kernels may use memory of that one */
+};
+
 struct client_device {
     struct weft_known known;
     uint64_t base, span;        /* of its memory */
@@ -24,10 +31,10 @@ struct client_device {
     struct weft_ranges blocks;  /* its allocations */
     struct weft_ranges globals; /* variables of the program there */
     struct weft_ranges reached; /* slabs of other servers that it reaches; under `reaching` */
-    uint64_t apart;             /* bit a server: it does not reach that one's memory; the same */
-    CUstream paging;            /* in which managed memory is copied; NULL: not yet */
-    uint64_t given, done;       /* records; those that its default stream is known to have done */
-    bool works;                 /* it was given work since there is such memory */
+    unsigned char peers[CLIENT_DEVICES]; /* enum client_peer, by client.device; the same */
+    CUstream paging;                     /* in which managed memory is copied; NULL: not yet */
+    uint64_t given, done; /* records; those that its default stream is known to have done */
+    bool works;           /* it was given work since there is such memory */
 };
 
 struct client_server {
@@ -217,6 +224,17 @@ bool client_reaches(struct client_device *device, const struct client_device *fa
 /* Of that memory what no allocation of its device lies in any more; before the server gives it
  * back. */
 void client_reach_no_more(const struct client_device *far, uint64_t address, uint64_t bytes);
+/* Whether kernels of a device can reach the other's memory. Two servers are asked, once: that makes
+ * contexts of both devices. */
+bool client_can_reach(const struct weft_known *device, const struct weft_known *peer);
+/* cuCtxEnablePeerAccess, and its counterpart. */
+CUresult client_let(struct client_device *device, struct client_device *peer, bool on);
+/* New memory of a device is mapped by whom it is enabled for. Errors: those of the servers. */
+CUresult client_reach_new(const struct client_device *far, uint64_t address, uint64_t bytes);
+/* Waits for devices whose kernels may use memory of that one. Errors: of what they were given. */
+CUresult client_peers_wait(const struct client_device *far);
+/* A device is reset: it reaches nothing, and nothing is enabled for it. */
+void client_reach_reset(struct client_device *device);
 
 /* ---- fault.c: a thread has touched memory that is closed to it. */
 struct client_fault {

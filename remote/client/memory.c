@@ -145,8 +145,13 @@ CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, siz
         !weft_ranges_add(&device->blocks, answer.words[0], bytes))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     weft_unlock(&client.lock);
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = client_reach_new(device, answer.words[0], bytes);
     if (result == CUDA_SUCCESS)
         *address = answer.words[0];
+    else
+        client_free(answer.words[0]);
     return result;
 }
 
@@ -198,7 +203,11 @@ CUresult client_free(CUdeviceptr address)
         return CUDA_SUCCESS;
     address = client_managed_end(address, false);
     const struct client_device *device = forget(address);
-    return device != NULL ? CLIENT_CALL(device, free, NULL, address) : CUDA_ERROR_INVALID_VALUE;
+    if (device == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    const CUresult peers = client_peers_wait(device),
+                   result = CLIENT_CALL(device, free, NULL, address);
+    return result != CUDA_SUCCESS ? result : peers;
 }
 
 CUresult client_free_async(CUdeviceptr address, CUstream stream)

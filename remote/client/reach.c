@@ -1,10 +1,21 @@
 /*
  * remote/client/reach.c - memory of a GPU of another server of the same host, as a device reaches
- * it itself: both servers are asked once for each slab (session/reach.c). Any thread, without the
- * lock.
+ * it itself: both servers are asked once for each slab (session/reach.c). For copies a slab is
+ * mapped at the first one; for kernels all are, from cudaDeviceEnablePeerAccess on, and new ones
+ * before their address is known. Any thread, without the lock.
  */
 #include "base/say.h"
 #include "remote/client/inside.h"
+
+static bool is_near(const struct client_device *device, const struct client_device *far)
+{
+    return device->known.process == far->known.process;
+}
+
+static unsigned char *peer_of(struct client_device *device, const struct client_device *far)
+{
+    return &device->peers[far - client.device];
+}
 
 /* Whether a device of the same server reaches the slab around an address, and which that is. */
 static bool find_beside(const struct client_device *device, uint64_t address,
@@ -22,14 +33,47 @@ static bool find_beside(const struct client_device *device, uint64_t address,
     return false;
 }
 
-/* The slab around an address; a server may say anything. */
+/* A call that was answered in full is good: its error is an earlier one's, for the program's next
+ * call. */
+static CUresult own_result(CUresult result, const struct client_call *answer, uint32_t words)
+{
+    if (result == CUDA_SUCCESS || answer->count != words)
+        return result;
+    __atomic_store_n(&client.late, result, __ATOMIC_RELAXED);
+    return CUDA_SUCCESS;
+}
+
+static CUresult import(const struct client_device *device, const struct client_device *far,
+                       struct weft_range slab, uint64_t ticket)
+{
+    struct client_call answer = {0};
+    const CUresult result =
+        CLIENT_CALL(device, import, &answer, far->base, far->span, slab.at, slab.bytes, ticket);
+
+    return own_result(result, &answer, 1);
+}
+
+static CUresult export(const struct client_device *device, const struct client_device *far,
+                       uint64_t address, struct client_call *answer)
+{
+    const CUresult result =
+        CLIENT_CALL(far, export, answer, address, (uint64_t)device->known.process);
+
+    return own_result(result, answer, 3);
+}
+
+/* The slab around an address; a server may say anything. NOT_READY: others fill its way to the
+ * device's server. */
 static CUresult ask_owner(const struct client_device *device, const struct client_device *far,
                           uint64_t address, struct weft_range *slab, uint64_t *ticket)
 {
     struct client_call answer = {0};
-    const CUresult result =
-        CLIENT_CALL(far, export, &answer, address, (uint64_t)device->known.process);
+    CUresult result = export(device, far, address, &answer);
 
+    if (result == CUDA_ERROR_NOT_READY) { /* a server that looks for something makes room */
+        (void)import(device, far, (struct weft_range){far->base, far->span}, UINT64_MAX);
+        result = export(device, far, address, &answer);
+    }
     if (result != CUDA_SUCCESS)
         return result;
     *slab = (struct weft_range){answer.words[0], answer.words[1]};
@@ -41,9 +85,11 @@ static CUresult ask_owner(const struct client_device *device, const struct clien
                : CUDA_ERROR_UNKNOWN;
 }
 
-/* False: not now, or with that server never. */
-static bool reach(struct client_device *device, const struct client_device *far, uint64_t address)
+/* Errors: NOT_READY, OUT_OF_MEMORY: not now; DEVICE_UNAVAILABLE; PEER_ACCESS_UNSUPPORTED: never. */
+static CUresult reach(struct client_device *device, const struct client_device *far,
+                      uint64_t address)
 {
+    unsigned char *peer = peer_of(device, far);
     struct weft_range slab;
     uint64_t ticket = 0;
     CUresult result = find_beside(device, address, &slab)
@@ -51,54 +97,197 @@ static bool reach(struct client_device *device, const struct client_device *far,
                           : ask_owner(device, far, address, &slab, &ticket);
 
     if (result == CUDA_SUCCESS)
-        result =
-            CLIENT_CALL(device, import, NULL, far->base, far->span, slab.at, slab.bytes, ticket);
+        result = import(device, far, slab, ticket);
+    if (result == CUDA_SUCCESS && !weft_ranges_add(&device->reached, slab.at, slab.bytes))
+        result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result == CUDA_SUCCESS)
-        return weft_ranges_add(&device->reached, slab.at, slab.bytes);
-    if (result != CUDA_ERROR_NOT_READY) {
-        device->apart |= 1ull << far->known.process;
-        weft_say(WEFT_SAY_INFO, "device %d of server %s does not reach memory of server %s: %s",
-                 device->known.number, client.server[device->known.process].name,
-                 client.server[far->known.process].name, weft_cuda_error(result)->text);
+        *peer |= CLIENT_REACHES;
+    if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY ||
+        result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_DEVICE_UNAVAILABLE)
+        return result;
+    *peer |= CLIENT_APART;
+    weft_say((*peer & CLIENT_ENABLED) != 0 ? WEFT_SAY_ERROR : WEFT_SAY_INFO,
+             "device %d of server %s does not reach memory of device %d of server %s: %s",
+             device->known.number, client.server[device->known.process].name, far->known.number,
+             client.server[far->known.process].name, weft_cuda_error(result)->text);
+    return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+}
+
+/* All of it. waits: also for what the device still does with what was there before. */
+static CUresult reach_all(struct client_device *device, const struct client_device *far,
+                          uint64_t address, uint64_t bytes, bool waits)
+{
+    const struct weft_record_link *link = client.links.link;
+    const uint64_t end = address + bytes;
+    CUresult result =
+        client.direct && link[device->known.process].host == link[far->known.process].host
+            ? CUDA_SUCCESS
+            : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+
+    while (result == CUDA_SUCCESS &&
+           (address = weft_ranges_gap(&device->reached, address, end)) < end) {
+        if ((*peer_of(device, far) & CLIENT_APART) != 0)
+            return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+        result = reach(device, far, address);
+        if (result == CUDA_ERROR_NOT_READY && waits)
+            result = client_call(device, WEFT_CALL_context_synchronize, NULL, 0, NULL, 0, NULL);
     }
-    return false;
+    return result;
 }
 
 bool client_reaches(struct client_device *device, const struct client_device *far, uint64_t address,
                     uint64_t bytes)
 {
-    const uint64_t end = address + bytes;
-    bool does = client.direct && !client.links.one_address_space;
-
-    if (!does)
-        return false;
     weft_lock(&client.reaching);
-    while (does && (address = weft_ranges_gap(&device->reached, address, end)) < end)
-        does = (device->apart >> far->known.process & 1) == 0 && reach(device, far, address);
+    const CUresult result = reach_all(device, far, address, bytes, false);
     weft_unlock(&client.reaching);
-    return does;
+    return result == CUDA_SUCCESS;
+}
+
+/* ---- what goes ------------------------------------------------------------------------------- */
+
+/* The first allocation of a device that ends behind an address; of no bytes: there is none. */
+static struct weft_range block_after(const struct client_device *device, uint64_t address)
+{
+    struct weft_range block = {0};
+
+    weft_lock(&client.lock);
+    const uint32_t i = weft_ranges_after(&device->blocks, address);
+    if (i < device->blocks.count)
+        block = device->blocks.list[i];
+    weft_unlock(&client.lock);
+    return block;
+}
+
+/* What a device reaches there, but where an allocation of `far` lies in it; NULL: also that. */
+static void let_go(struct client_device *device, const struct client_device *far, uint64_t address,
+                   uint64_t bytes)
+{
+    struct weft_ranges *reached = &device->reached;
+    uint32_t i = weft_ranges_after(reached, address);
+
+    while (i < reached->count && reached->list[i].at < address + bytes) {
+        const struct weft_range slab = reached->list[i];
+        const struct weft_range block =
+            far != NULL ? block_after(far, slab.at) : (struct weft_range){0};
+        const bool used = block.bytes != 0 && block.at < slab.at + slab.bytes;
+        if (used) {
+            i++;
+            continue;
+        }
+        CLIENT_POST(device, unimport, slab.at);
+        weft_ranges_drop(reached, i);
+    }
 }
 
 void client_reach_no_more(const struct client_device *far, uint64_t address, uint64_t bytes)
 {
     weft_lock(&client.reaching);
-    for (int d = 0; d < client.met; d++) {
-        struct weft_ranges *reached = &client.device[d].reached;
-        uint32_t i = weft_ranges_after(reached, address);
-        while (i < reached->count && reached->list[i].at < address + bytes) {
-            const struct weft_range slab = reached->list[i];
-            weft_lock(&client.lock);
-            const uint32_t b = weft_ranges_after(&far->blocks, slab.at);
-            const bool used =
-                b < far->blocks.count && far->blocks.list[b].at < slab.at + slab.bytes;
-            weft_unlock(&client.lock);
-            if (used) {
-                i++;
-                continue;
-            }
-            CLIENT_POST(&client.device[d], unimport, slab.at);
-            weft_ranges_drop(reached, i);
-        }
-    }
+    for (int d = 0; d < client.met; d++)
+        let_go(&client.device[d], far, address, bytes);
     weft_unlock(&client.reaching);
+}
+
+void client_reach_reset(struct client_device *device)
+{
+    weft_lock(&client.reaching);
+    let_go(device, NULL, 0, UINT64_MAX);
+    for (int d = 0; d < client.met; d++)
+        device->peers[d] &= (unsigned char)~CLIENT_ENABLED;
+    weft_unlock(&client.reaching);
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+/* By the first memory of that device, or by some that is there for it alone. */
+static void try_to_reach(struct client_device *device, struct client_device *far)
+{
+    const struct weft_range block = block_after(far, far->base);
+    struct client_call made = {0};
+
+    if (block.bytes != 0) {
+        (void)reach_all(device, far, block.at, 1, true);
+        return;
+    }
+    if (own_result(CLIENT_CALL(far, alloc, &made, 1), &made, 1) != CUDA_SUCCESS || made.count != 1)
+        return;
+    (void)reach_all(device, far, made.words[0], 1, true);
+    let_go(device, far, made.words[0], 1);
+    CLIENT_POST(far, free_async, made.words[0], 0);
+}
+
+bool client_can_reach(const struct weft_known *known, const struct weft_known *peer)
+{
+    struct client_device *device = (struct client_device *)(void *)known; /* its first member */
+    struct client_device *far = (struct client_device *)(void *)peer;
+    const struct weft_record_link *link = client.links.link;
+
+    if (is_near(device, far))
+        return weft_known_reaches(known, peer);
+    if (!client.direct || link[known->process].host != link[peer->process].host)
+        return false;
+    weft_lock(&client.reaching);
+    if ((*peer_of(device, far) & (CLIENT_REACHES | CLIENT_APART)) == 0)
+        try_to_reach(device, far);
+    const unsigned char is = *peer_of(device, far);
+    weft_unlock(&client.reaching);
+    return (is & CLIENT_REACHES) != 0 && (is & CLIENT_APART) == 0;
+}
+
+static CUresult reach_blocks(struct client_device *device, const struct client_device *far)
+{
+    struct weft_range block = {far->base, 0};
+    CUresult result = CUDA_SUCCESS;
+
+    while (result == CUDA_SUCCESS && (block = block_after(far, block.at + block.bytes)).bytes != 0)
+        result = reach_all(device, far, block.at, block.bytes, true);
+    return result;
+}
+
+CUresult client_let(struct client_device *device, struct client_device *peer, bool on)
+{
+    unsigned char *is = peer_of(device, peer);
+    CUresult result = CUDA_SUCCESS;
+
+    weft_lock(&client.reaching);
+    if (((*is & CLIENT_ENABLED) != 0) == on)
+        result = on ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    else if (is_near(device, peer))
+        result = CLIENT_CALL(device, peer_enable, NULL, (uint64_t)peer->known.number, on);
+    else if (on)
+        result = reach_blocks(device, peer);
+    else
+        let_go(device, NULL, peer->base, peer->span);
+    if (result == CUDA_SUCCESS)
+        *is ^= CLIENT_ENABLED;
+    weft_unlock(&client.reaching);
+    return result;
+}
+
+CUresult client_reach_new(const struct client_device *far, uint64_t address, uint64_t bytes)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    weft_lock(&client.reaching);
+    for (int d = 0; d < client.met && result == CUDA_SUCCESS; d++)
+        if ((*peer_of(&client.device[d], far) & CLIENT_ENABLED) != 0 &&
+            !is_near(&client.device[d], far))
+            result = reach_all(&client.device[d], far, address, bytes, true);
+    weft_unlock(&client.reaching);
+    return result;
+}
+
+CUresult client_peers_wait(const struct client_device *far)
+{
+    CUresult result = CUDA_SUCCESS;
+
+    for (int d = 0; d < client.met && result == CUDA_SUCCESS; d++) {
+        weft_lock(&client.reaching);
+        const bool enabled = (*peer_of(&client.device[d], far) & CLIENT_ENABLED) != 0;
+        weft_unlock(&client.reaching);
+        if (enabled)
+            result = client_call(&client.device[d], WEFT_CALL_context_synchronize, NULL, 0, NULL, 0,
+                                 NULL);
+    }
+    return result;
 }

@@ -39,6 +39,7 @@ struct weft_link_completion {
 struct weft_record_link {
     struct weft_ring_out out;
     struct weft_ring_in in;
+    int host;          /* the first process of its host and user */
     uint64_t key;      /* of the peer's inbox */
     uint64_t inbox;    /* where in it this process's part begins */
     uint64_t taken;    /* how far the peer has used records, as it says */

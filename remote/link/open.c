@@ -90,8 +90,12 @@ static weft_status choose_net(struct weft_record_links *links, bool *one_host)
     own_site(&mine, links->config.net);
     weft_status status = exchange(links, FRAME_SITE, &mine, all, sizeof(mine));
     *one_host = true;
-    for (int p = 0; p < links->processes && status == WEFT_OK; p++)
-        *one_host = *one_host && memcmp(&all[p], &all[0], offsetof(struct site, net)) == 0;
+    for (int p = 0; p < links->processes && status == WEFT_OK; p++) {
+        int *host = &links->link[p].host;
+        while (memcmp(&all[p], &all[*host], offsetof(struct site, net)) != 0)
+            ++*host;
+        *one_host = *one_host && *host == 0;
+    }
     if (status != WEFT_OK)
         return status;
     const int chosen = all[0].net != WEFT_NET_AUTO ? all[0].net

@@ -55,7 +55,7 @@ void weft_arena_close(struct weft_session_arena *arena)
 
 /* ---- backing --------------------------------------------------------------------------------- */
 
-static CUmemAccessDesc access_of(int device, bool on)
+CUmemAccessDesc weft_arena_access(int device, bool on)
 {
     return (CUmemAccessDesc){.location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = device},
                              .flags = on ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
@@ -65,12 +65,12 @@ static CUmemAccessDesc access_of(int device, bool on)
 /* For the device itself and its peers. */
 static CUresult set_access(const struct weft_session_arena *arena, uint64_t at, uint64_t bytes)
 {
-    CUmemAccessDesc access[1 + DEVICES] = {access_of(arena->device, true)};
+    CUmemAccessDesc access[1 + DEVICES] = {weft_arena_access(arena->device, true)};
     size_t count = 1;
 
     for (int d = 0; d < DEVICES; d++)
         if ((arena->peers >> d & 1) != 0)
-            access[count++] = access_of(d, true);
+            access[count++] = weft_arena_access(d, true);
     return arena->table->set_access(at, bytes, access, count);
 }
 
@@ -135,7 +135,7 @@ static void unback(struct weft_session_arena *arena, uint64_t at, uint64_t bytes
 
 CUresult weft_arena_let(struct weft_session_arena *arena, int device, bool on)
 {
-    const CUmemAccessDesc access = access_of(device, on);
+    const CUmemAccessDesc access = weft_arena_access(device, on);
     CUresult result = device < DEVICES ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 
     for (uint32_t i = 0; i < arena->slabs.count && result == CUDA_SUCCESS; i++)

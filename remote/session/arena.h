@@ -30,6 +30,8 @@ void weft_arena_close(struct weft_session_arena *arena);
 /* Errors: OUT_OF_MEMORY; *over: because of its share. */
 CUresult weft_arena_alloc(struct weft_session_arena *arena, uint64_t bytes, uint64_t *address,
                           bool *over);
+/* For that device of the driver, all or nothing. */
+CUmemAccessDesc weft_arena_access(int device, bool on);
 /*
  * Whether kernels of another device reach all of it, now and later. cuCtxEnablePeerAccess does
  * nothing for memory that was mapped. Errors: the driver's.

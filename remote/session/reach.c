@@ -1,13 +1,15 @@
 /*
  * remote/session/reach.c - memory of GPUs of other servers of this host: mapped at the address that
- * it has at its owner, so that copies between servers are the driver's own. The owner connects to
- * the socket of the other session, whose name nobody else can know beforehand, and leaves a slab's
- * descriptor there. Both see that the other is of the same user. Session's thread only, which never
- * waits here.
+ * it has at its owner, so that copies between servers are the driver's own, and kernels reach it.
+ * The owner connects to the socket of the other session, whose name nobody else can know
+ * beforehand, and leaves a slab's descriptor there. Both see that the other is of the same user.
+ * Sessions of one address space have one driver, which has mapped all of it. Session's thread only,
+ * which never waits here.
  */
 #include "base/sha256.h"
 #include "remote/session/inside.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +74,8 @@ union control {
         .msg_control = (control).bytes, .msg_controllen = CMSG_LEN(sizeof(int))                    \
     }
 
-static bool leave(const struct weft_session *session, uint64_t to, struct note *note, int fd)
+/* Errors: NOT_READY: there is no room; NOT_SUPPORTED. */
+static CUresult leave(const struct weft_session *session, uint64_t to, struct note *note, int fd)
 {
     union control control = {.header = {.cmsg_level = SOL_SOCKET,
                                         .cmsg_type = SCM_RIGHTS,
@@ -83,13 +86,13 @@ static bool leave(const struct weft_session *session, uint64_t to, struct note *
     const socklen_t bytes = name_of(session, to, &name);
 
     memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-    const bool left = connection >= 0 &&
-                      connect(connection, (struct sockaddr *)&name, bytes) == 0 &&
-                      is_ours(connection) &&
+    const bool full = connection >= 0 &&
+                      connect(connection, (struct sockaddr *)&name, bytes) != 0 && errno == EAGAIN,
+               left = connection >= 0 && is_ours(connection) &&
                       sendmsg(connection, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(*note);
     if (connection >= 0)
         close(connection);
-    return left;
+    return full ? CUDA_ERROR_NOT_READY : left ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 /* The descriptor that came with that note; -1: something else did. */
@@ -133,6 +136,7 @@ SESSION_DO(export)
 {
     const struct weft_ranges *slabs = &session->device[record->device].arena.slabs;
     const uint32_t i = weft_ranges_after(slabs, call->address);
+    CUresult result = CUDA_SUCCESS;
     int fd = -1;
 
     if (call->to < 1 || call->to >= (uint64_t)session->links.processes)
@@ -140,31 +144,37 @@ SESSION_DO(export)
     if (!weft_ranges_has(slabs, call->address, 1))
         return CUDA_ERROR_INVALID_VALUE;
     struct note note = {++session->tickets, slabs->list[i].at, slabs->list[i].bytes};
-    CUresult result =
-        weft_arena_export(&session->device[record->device].arena, slabs->list[i].at, &fd);
-    if (result != CUDA_SUCCESS)
-        return result;
-    if (!leave(session, call->to, &note, fd))
-        result = CUDA_ERROR_NOT_SUPPORTED;
-    close(fd);
+    if (!session->links.one_address_space) {
+        result = weft_arena_export(&session->device[record->device].arena, note.base, &fd);
+        if (result != CUDA_SUCCESS)
+            return result;
+        result = leave(session, call->to, &note, fd);
+        close(fd);
+    }
     call->base = note.base;
     call->bytes = note.bytes;
     call->ticket = note.ticket;
     return result;
 }
 
+static CUresult let(struct weft_session *session, int device, uint64_t base, uint64_t bytes,
+                    bool on)
+{
+    const CUmemAccessDesc access = weft_arena_access(session->device[device].ordinal, on);
+
+    return session->table->set_access(base, bytes, &access, 1);
+}
+
 /* For that device, too. */
 static CUresult reach(struct weft_session *session, int device, uint64_t base, uint64_t bytes)
 {
-    struct session_device *d = &session->device[device];
-    const CUmemAccessDesc access = {
-        .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = d->ordinal},
-        .flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-    const CUresult result = session->table->set_access(base, bytes, &access, 1);
+    const CUresult result = let(session, device, base, bytes, true);
 
     if (result != CUDA_SUCCESS)
         return result;
-    return weft_ranges_add(&d->reached, base, bytes) ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    return weft_ranges_add(&session->device[device].reached, base, bytes)
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 /* How many devices reach what begins there; *bytes: how much that is. */
@@ -198,39 +208,52 @@ static CUresult keep(struct weft_session *session, uint64_t base, uint64_t span)
     return result;
 }
 
+/* From that descriptor. */
+static CUresult map(struct weft_session *session, int fd, uint64_t base, uint64_t bytes)
+{
+    CUmemGenericAllocationHandle handle;
+    CUresult result = session->table->mem_import(&handle, (void *)(intptr_t)fd,
+                                                 CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+
+    if (result != CUDA_SUCCESS)
+        return result;
+    result = session->table->map(base, bytes, 0, handle, 0);
+    session->table->mem_release(handle); /* the mapping keeps it */
+    return result;
+}
+
 /* Ticket 0: another device of this session reaches it already. */
 SESSION_DO(import)
 {
     const struct note wanted = {call->ticket, call->base, call->bytes};
     const uint64_t offset = call->base - call->arena;
-    CUmemGenericAllocationHandle handle;
+    const bool maps = !session->links.one_address_space;
     uint64_t there = 0;
 
     if (!session_is_arena(call->arena, call->span) || call->bytes == 0 || offset >= call->span ||
         call->bytes > call->span - offset)
         return SESSION_WRONG;
     const int devices = reached_by(session, call->base, &there);
+    call->devices = (uint64_t)devices + 1;
     if (call->ticket == 0)
         return devices != 0 && there == call->bytes
                    ? reach(session, record->device, call->base, call->bytes)
                    : CUDA_ERROR_INVALID_VALUE;
-    const int fd = find(session, &wanted);
-    if (fd < 0)
+    const int fd = maps ? find(session, &wanted) : -1;
+    if (fd < 0 && maps)
         return CUDA_ERROR_NOT_SUPPORTED;
-    CUresult result = devices != 0 ? CUDA_ERROR_NOT_READY /* what was there has not gone yet */
-                                   : keep(session, call->arena, call->span);
-    if (result == CUDA_SUCCESS)
-        result = session->table->mem_import(&handle, (void *)(intptr_t)fd,
-                                            CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
-    close(fd);
-    if (result != CUDA_SUCCESS)
-        return result;
-    result = session->table->map(call->base, call->bytes, 0, handle, 0);
-    session->table->mem_release(handle); /* the mapping keeps it */
+    CUresult result =
+        devices != 0 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; /* what was there has not gone yet */
+    if (result == CUDA_SUCCESS && maps)
+        result = keep(session, call->arena, call->span);
+    if (result == CUDA_SUCCESS && maps)
+        result = map(session, fd, call->base, call->bytes);
+    if (maps)
+        close(fd);
     if (result != CUDA_SUCCESS)
         return result;
     result = reach(session, record->device, call->base, call->bytes);
-    if (result != CUDA_SUCCESS)
+    if (result != CUDA_SUCCESS && maps)
         session->table->unmap(call->base, call->bytes);
     return result;
 }
@@ -245,8 +268,10 @@ static CUresult forget(struct weft_session *session, struct session_wait *wait, 
         return result;
     uint64_t bytes = reached->list[i].bytes;
     weft_ranges_drop(reached, i);
-    if (reached_by(session, wait->value, &bytes) == 0)
+    if (reached_by(session, wait->value, &bytes) == 0 && !session->links.one_address_space)
         session->table->unmap(wait->value, bytes);
+    else
+        (void)let(session, wait->device, wait->value, bytes, false);
     return result;
 }
 

@@ -1,8 +1,9 @@
 /*
  * remote/table/known_table.h - the functions of a table that need no driver, as the fake driver and
  * remote GPUs have them: of KNOWN_LIST, a struct weft_known_list, by the names KNOWN(field), with
- * attributes below KNOWN_ATTRIBUTES. No include guard: included once for each table. Any thread:
- * what is known does not change.
+ * attributes below KNOWN_ATTRIBUTES; KNOWN_REACHES says whether kernels of a device reach another
+ * one's memory. No include guard: included once for each table. Any thread: what is known does not
+ * change.
  */
 #include "remote/table/known.h"
 
@@ -90,7 +91,7 @@ CUresult KNOWN(peer_can)(int *can, CUdevice device, CUdevice peer)
 {
     FIND(known, device);
     FIND(other, peer);
-    *can = weft_known_reaches(known, other);
+    *can = KNOWN_REACHES(known, other);
     return CUDA_SUCCESS;
 }
 
@@ -101,7 +102,7 @@ CUresult KNOWN(peer_attribute)(int *value, CUdevice_P2PAttribute which, CUdevice
     FIND(other, peer);
     if (known == other)
         return CUDA_ERROR_INVALID_DEVICE;
-    *value = which == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED && weft_known_reaches(known, other);
+    *value = which == CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED && KNOWN_REACHES(known, other);
     return CUDA_SUCCESS;
 }
 

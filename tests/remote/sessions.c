@@ -12,11 +12,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SERVERS = 4, DEVICES = 4 };
 
 void weft_fake_kernels(const struct weft_fake_registry *registry);
 
+bool sessions_direct;
 static struct weft_local *group;
 static struct server {
     struct weft_task task;
@@ -81,6 +83,8 @@ const struct weft_cuda_table *sessions_begin(int servers, int devices, const cha
     counting.context_retain = make_counted;
     weft_fake_kernels(&weft_fake_registry);
     must(weft_config_load(&config, NULL, NULL));
+    if (!sessions_direct && strcmp(config.remote_pipe, "direct") == 0)
+        strcpy(config.remote_pipe, "auto");
     weft_say_level((enum weft_level)config.log);
     if (weft_config_random(&config, &seed)) {
         must(weft_random_begin(seed));

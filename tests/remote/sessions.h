@@ -7,6 +7,10 @@
 
 #include "remote/table/table.h"
 
+#include <stdbool.h>
+
+/* Whether devices reach memory of other servers themselves; else copies go through host memory. */
+extern bool sessions_direct;
 /* Starts so many servers of so many devices each, and joins them. Ends the test if it cannot. */
 const struct weft_cuda_table *sessions_begin(int servers, int devices, const char *options);
 /* How many contexts they have made. */

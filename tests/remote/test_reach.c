@@ -3,8 +3,8 @@
  * session/reach.c), with sessions that are processes.
  * Arguments: a case, servers, devices of each. direct: bytes, order, memory that is freed and used
  * again; pipe: the same, told to go over the host; refused: an owner's memory cannot be mapped;
- * hostile: others leave descriptors, too; full: so many that there is no room; lost: an owner dies;
- * servers: those of WEFT_REMOTE_SERVERS.
+ * hostile: others leave descriptors, too; full: so many that there is no room, until a server
+ * looks; lost: an owner dies; servers: those of WEFT_REMOTE_SERVERS.
  */
 #include "forked.h"
 #include "suite.h"
@@ -255,7 +255,7 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     count = servers * devices;
     begin();
-    direct = !refused && !full && client.direct;
+    direct = !refused && client.direct;
     if (strcmp(which, "hostile") == 0)
         strange();
     for (int process = 1; full && process <= 2; process++)

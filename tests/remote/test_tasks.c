@@ -43,6 +43,7 @@ int main(int argc, char **argv)
     const int servers = argc > 1 ? atoi(argv[1]) : 1, devices = argc > 2 ? atoi(argv[2]) : 1;
     char options[64];
 
+    sessions_direct = true;
     snprintf(options, sizeof(options), "memory=256M,seed=%d", argc > 3 ? atoi(argv[3]) : 1);
     weft_cudart_use(sessions_begin(servers, devices, options));
     suite_register(NULL);

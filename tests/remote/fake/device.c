@@ -7,6 +7,7 @@
 #define KNOWN(field)     fake_##field
 #define KNOWN_LIST       fake.known
 #define KNOWN_ATTRIBUTES fake.attributes
+#define KNOWN_REACHES    weft_known_reaches
 #include "remote/table/known_table.h"
 
 /* clang-format off */

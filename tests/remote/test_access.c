@@ -1,0 +1,380 @@
+/*
+ * test_access.c - kernels that use memory of another server's device, after
+ * cudaDeviceEnablePeerAccess. Arguments: a case, servers, devices of each, seed. In processes:
+ * access: answers, memory from before and after, order between streams of two servers, memory that
+ * is freed while it is used; refused: memory cannot be mapped; later: nor what is allocated later;
+ * taken: it is enabled no more; lost: the owner dies. tasks: access, with sessions
+ * that are tasks of this process.
+ */
+#include "forked.h"
+#include "sessions.h"
+#include "suite.h"
+
+#include "remote/client/inside.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { N = 4096, BLOCK = 256, BYTES = N * sizeof(int), SLAB = 2 << 20 };
+
+static int count; /* devices */
+static bool tasks;
+
+static void on(int device)
+{
+    OK(cudaSetDevice(device));
+}
+
+static int *memory_on(int device, size_t bytes)
+{
+    int *memory = NULL;
+
+    on(device);
+    OK(cudaMalloc((void **)&memory, bytes));
+    return memory;
+}
+
+/* Each of N numbers += add, after some milliseconds; in the current device's stream. */
+static void slowly(int *a, int add, cudaStream_t stream)
+{
+    void *parameters[] = {&a, &add};
+
+    OK(cudaLaunchKernel(&suite_slow, (dim3){N / BLOCK, 1, 1}, (dim3){BLOCK, 1, 1}, parameters, 0,
+                        stream));
+}
+
+static void add(float *a, float *b, float *to, cudaStream_t stream)
+{
+    int n = N;
+    void *parameters[] = {&a, &b, &to, &n};
+
+    OK(cudaLaunchKernel(&suite_add, (dim3){N / BLOCK, 1, 1}, (dim3){BLOCK, 1, 1}, parameters, 0,
+                        stream));
+}
+
+/* All numbers are that, as its device copies them. */
+static bool all_are(const int *from, int device, int value)
+{
+    int back[N];
+    bool are = true;
+
+    on(device);
+    OK(cudaMemcpy(back, from, BYTES, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < N; i++)
+        are = are && back[i] == value;
+    return are;
+}
+
+/* A kernel of `device` finds what was written there, and writes it. */
+static bool works(int device, int *far, int owner)
+{
+    on(owner);
+    OK(cudaMemset(far, 0, BYTES));
+    OK(cudaDeviceSynchronize());
+    on(device);
+    slowly(far, 3, NULL);
+    slowly(far, 4, NULL);
+    OK(cudaDeviceSynchronize());
+    return all_are(far, owner, 7);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static bool can(int device, int peer)
+{
+    int is = -1, attribute = -1;
+
+    OK(cudaDeviceCanAccessPeer(&is, device, peer));
+    if (device != peer)
+        OK(cudaDeviceGetP2PAttribute(&attribute, cudaDevP2PAttrAccessSupported, device, peer));
+    CHECK(device == peer || attribute == is);
+    return is == 1;
+}
+
+static void answers(void)
+{
+    for (int d = 0; d < count; d++)
+        for (int p = 0; p < count; p++) {
+            CHECK(can(d, p) == (d != p));
+            on(d);
+            if (d == p) {
+                IS(cudaErrorInvalidDevice, cudaDeviceEnablePeerAccess(p, 0));
+                continue;
+            }
+            IS(cudaErrorPeerAccessNotEnabled, cudaDeviceDisablePeerAccess(p));
+            IS(cudaErrorInvalidValue, cudaDeviceEnablePeerAccess(p, 1));
+            OK(cudaDeviceEnablePeerAccess(p, 0));
+            IS(cudaErrorPeerAccessAlreadyEnabled, cudaDeviceEnablePeerAccess(p, 0));
+            OK(cudaDeviceDisablePeerAccess(p));
+            IS(cudaErrorPeerAccessNotEnabled, cudaDeviceDisablePeerAccess(p));
+        }
+    on(0);
+    IS(cudaErrorInvalidDevice, cudaDeviceEnablePeerAccess(count, 0));
+    IS(cudaErrorInvalidDevice, cudaDeviceEnablePeerAccess(-1, 0));
+    (void)cudaGetLastError();
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+static void enable(int device, int peer)
+{
+    on(device);
+    OK(cudaDeviceEnablePeerAccess(peer, 0));
+}
+
+/* From before and after, of every kind. */
+static void kinds(int device, int far)
+{
+    int *const before = memory_on(far, 3 * SLAB), *const last = before + 3 * SLAB / sizeof(int) - N;
+    int *later = NULL, *managed = NULL;
+    cudaStream_t stream;
+    cudaMemPool_t pool;
+
+    enable(device, far);
+    CHECK(works(device, before, far));
+    CHECK(works(device, last, far));
+    on(far);
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaDeviceGetDefaultMemPool(&pool, far));
+    OK(cudaMallocFromPoolAsync((void **)&later, 3 * SLAB, pool, stream));
+    CHECK(works(device, later + 3 * SLAB / sizeof(int) - N, far));
+    on(far);
+    OK(cudaMallocManaged((void **)&managed, BYTES, cudaMemAttachGlobal));
+    for (int i = 0; i < N; i++)
+        managed[i] = i;
+    on(device);
+    slowly(managed, 1, NULL);
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < N; i++)
+        CHECK(managed[i] == i + 1);
+    OK(cudaFree(managed));
+    on(far);
+    OK(cudaFreeAsync(later, stream));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFree(before));
+    on(device);
+    OK(cudaDeviceDisablePeerAccess(far));
+}
+
+/* A kernel of each device adds what the other one has, as events say, or who waits. */
+static void order(int device, int far)
+{
+    float *mine = (float *)memory_on(device, BYTES), *its = (float *)memory_on(far, BYTES);
+    cudaStream_t stream[2];
+    cudaEvent_t event[2];
+
+    for (int i = 0; i < 2; i++) {
+        enable(i == 0 ? device : far, i == 0 ? far : device);
+        OK(cudaStreamCreateWithFlags(&stream[i], cudaStreamNonBlocking));
+        OK(cudaEventCreateWithFlags(&event[i], cudaEventDisableTiming));
+        OK(cudaMemset(i == 0 ? mine : its, 0, BYTES));
+        OK(cudaDeviceSynchronize());
+    }
+    on(device);
+    slowly((int *)mine, 0x3f800000, stream[0]); /* 1.0 each */
+    for (int i = 0; i < 10; i++) {              /* its = its + mine, mine = mine + its */
+        OK(cudaEventRecord(event[0], stream[0]));
+        on(far);
+        OK(cudaStreamWaitEvent(stream[1], event[0], 0));
+        add(its, mine, its, stream[1]);
+        if (i % 3 == 2)
+            OK(cudaDeviceSynchronize());
+        OK(cudaEventRecord(event[1], stream[1]));
+        on(device);
+        OK(cudaStreamWaitEvent(stream[0], event[1], 0));
+        add(mine, its, mine, stream[0]);
+    }
+    OK(cudaStreamSynchronize(stream[0]));
+    float back[2];
+    OK(cudaMemcpy(&back[0], mine + N - 1, sizeof(float), cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(&back[1], its + N - 1, sizeof(float), cudaMemcpyDeviceToHost));
+    CHECK(back[0] == 10946 && back[1] == 6765); /* Fibonacci's */
+    for (int i = 0; i < 2; i++) {
+        on(i == 0 ? device : far);
+        OK(cudaDeviceDisablePeerAccess(i == 0 ? far : device));
+        OK(cudaStreamDestroy(stream[i]));
+        OK(cudaEventDestroy(event[i]));
+        OK(cudaFree(i == 0 ? mine : its));
+    }
+}
+
+/* What is freed while a kernel of the other device uses it: who has the address next is not hurt.
+ * rest: something else lies in the same slab, which stays. */
+static void freed(int device, int far, bool rest, bool in_stream)
+{
+    int *const kept = rest ? memory_on(far, 512) : NULL;
+    cudaStream_t stream;
+    int *block = NULL;
+
+    on(far);
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    enable(device, far);
+    for (int i = 1; i <= 5; i++) {
+        block = memory_on(far, BYTES);
+        OK(cudaMemset(block, i, BYTES));
+        OK(cudaDeviceSynchronize());
+        on(device);
+        for (int k = 0; k < 3 && !in_stream; k++)
+            slowly(block, 1, NULL);
+        on(far);
+        OK(in_stream ? cudaFreeAsync(block, stream) : cudaFree(block));
+        int *const next = memory_on(far, BYTES);
+        CHECK(in_stream || next == block);
+        OK(cudaMemset(next, 0x11, BYTES));
+        OK(cudaDeviceSynchronize());
+        on(device);
+        OK(cudaDeviceSynchronize());
+        CHECK(all_are(next, far, 0x11111111));
+        CHECK(works(device, next, far));
+        OK(cudaFree(next));
+    }
+    on(device);
+    OK(cudaDeviceDisablePeerAccess(far));
+    on(far);
+    OK(cudaStreamDestroy(stream));
+    if (rest)
+        OK(cudaFree(kept));
+}
+
+/* A device that is reset has enabled nothing; what others have enabled of it stays. */
+static void reset(int device, int far)
+{
+    int *its = memory_on(far, BYTES);
+
+    enable(device, far);
+    enable(far, device);
+    CHECK(works(device, its, far));
+    on(device);
+    OK(cudaDeviceReset());
+    IS(cudaErrorPeerAccessNotEnabled, cudaDeviceDisablePeerAccess(far));
+    (void)cudaGetLastError();
+    int *mine = memory_on(device, BYTES);
+    CHECK(works(far, mine, device));
+    enable(device, far);
+    CHECK(works(device, its, far));
+    on(device);
+    OK(cudaDeviceDisablePeerAccess(far));
+    on(far);
+    OK(cudaDeviceDisablePeerAccess(device));
+    OK(cudaFree(its));
+    OK(cudaFree(mine));
+}
+
+static void access_all(void)
+{
+    answers();
+    for (int d = 0; d < count; d++) {
+        const int far = (d + count - 1) % count;
+        kinds(d, far);
+        order(d, far);
+        for (int i = 0; i < 4; i++)
+            freed(d, far, i % 2 != 0, i / 2 != 0);
+        reset(d, far);
+    }
+}
+
+/* ---- where it is not ------------------------------------------------------------------------- */
+
+/* It is enabled for one device of a server, and for the other no more. */
+static void taken(void)
+{
+    int *far = memory_on(2, BYTES);
+
+    enable(0, 2);
+    enable(1, 2);
+    CHECK(works(0, far, 2));
+    on(0);
+    OK(cudaDeviceDisablePeerAccess(2));
+    OK(cudaDeviceSynchronize());
+    CHECK(works(1, far, 2));
+    on(0);
+    slowly(far, 1, NULL); /* as CUDA: the device is lost */
+    IS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
+}
+
+static void refused(void)
+{
+    CHECK(!can(0, 1));
+    on(0);
+    IS(cudaErrorPeerAccessUnsupported, cudaDeviceEnablePeerAccess(1, 0));
+    IS(cudaErrorPeerAccessNotEnabled, cudaDeviceDisablePeerAccess(1));
+    CHECK(cudaGetLastError() == cudaErrorPeerAccessNotEnabled);
+}
+
+/* The third slab is the first that is not mapped: what cannot be reached is not there. */
+static void later(void)
+{
+    size_t before = 0, after = 0;
+    int *memory = NULL;
+
+    int *const first = memory_on(1, BYTES);
+    enable(0, 1);
+    CHECK(works(0, first, 1));
+    int *const second = memory_on(1, SLAB);
+    CHECK(works(0, second, 1));
+    OK(cudaMemGetInfo(&before, &after));
+    IS(cudaErrorPeerAccessUnsupported, cudaMalloc((void **)&memory, SLAB));
+    CHECK(memory == NULL && cudaGetLastError() == cudaErrorPeerAccessUnsupported);
+    size_t now = 0;
+    OK(cudaMemGetInfo(&now, &after));
+    CHECK(now == before);
+}
+
+static void lose(void)
+{
+    cudaError_t error = cudaSuccess;
+    int *far = memory_on(1, BYTES);
+
+    enable(0, 1);
+    CHECK(works(0, far, 1));
+    on(0);
+    slowly(far, 1, NULL);
+    kill(forked_servers[1], SIGKILL);
+    for (int i = 0; i < 200 && error == cudaSuccess; i++) {
+        slowly(far, 1, NULL); /* what is mapped stays */
+        usleep(10000);
+        error = cudaDeviceSynchronize();
+    }
+    IS(cudaErrorDevicesUnavailable, error);
+}
+
+int main(int argc, char **argv)
+{
+    const char *which = argc > 1 ? argv[1] : "access";
+    const int servers = argc > 2 ? atoi(argv[2]) : 2, devices = argc > 3 ? atoi(argv[3]) : 1;
+    char options[64];
+
+    snprintf(options, sizeof(options), "seed=%s", argc > 4 ? argv[4] : "3");
+    tasks = strcmp(which, "tasks") == 0;
+    count = servers * devices;
+    if (strcmp(which, "refused") == 0)
+        strcpy(options, "fault=import:1:801");
+    if (strcmp(which, "later") == 0)
+        strcpy(options, "fault=import:3:801");
+    if (tasks) {
+        sessions_direct = true;
+        strcat(options, ",memory=256M");
+        weft_cudart_use(sessions_begin(servers, devices, options));
+        suite_register(NULL);
+    } else if (!forked_join(servers, devices, options)) {
+        return EXIT_FAILURE;
+    }
+    if (strcmp(which, "refused") == 0)
+        refused();
+    else if (strcmp(which, "later") == 0)
+        later();
+    else if (strcmp(which, "lost") == 0)
+        lose();
+    else if (strcmp(which, "taken") == 0)
+        taken();
+    else
+        access_all();
+    if (tasks && !sessions_end())
+        return EXIT_FAILURE;
+    if (!tasks)
+        forked_end();
+    return suite_end() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
