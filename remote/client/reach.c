@@ -17,6 +17,15 @@ static unsigned char *peer_of(struct client_device *device, const struct client_
     return &device->peers[far - client.device];
 }
 
+/* As far as is known. */
+static bool may_reach(struct client_device *device, const struct client_device *far)
+{
+    const struct weft_record_link *link = client.links.link;
+
+    return client.direct && link[device->known.process].host == link[far->known.process].host &&
+           (*peer_of(device, far) & CLIENT_APART) == 0;
+}
+
 /* Whether a device of the same server reaches the slab around an address, and which that is. */
 static bool find_beside(const struct client_device *device, uint64_t address,
                         struct weft_range *slab)
@@ -117,18 +126,13 @@ static CUresult reach(struct client_device *device, const struct client_device *
 static CUresult reach_all(struct client_device *device, const struct client_device *far,
                           uint64_t address, uint64_t bytes, bool waits)
 {
-    const struct weft_record_link *link = client.links.link;
     const uint64_t end = address + bytes;
-    CUresult result =
-        client.direct && link[device->known.process].host == link[far->known.process].host
-            ? CUDA_SUCCESS
-            : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+    CUresult result = CUDA_SUCCESS;
 
     while (result == CUDA_SUCCESS &&
            (address = weft_ranges_gap(&device->reached, address, end)) < end) {
-        if ((*peer_of(device, far) & CLIENT_APART) != 0)
-            return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-        result = reach(device, far, address);
+        result = may_reach(device, far) ? reach(device, far, address)
+                                        : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
         if (result == CUDA_ERROR_NOT_READY && waits)
             result = client_call(device, WEFT_CALL_context_synchronize, NULL, 0, NULL, 0, NULL);
     }
@@ -220,18 +224,15 @@ bool client_can_reach(const struct weft_known *known, const struct weft_known *p
 {
     struct client_device *device = (struct client_device *)(void *)known; /* its first member */
     struct client_device *far = (struct client_device *)(void *)peer;
-    const struct weft_record_link *link = client.links.link;
 
     if (is_near(device, far))
         return weft_known_reaches(known, peer);
-    if (!client.direct || link[known->process].host != link[peer->process].host)
-        return false;
     weft_lock(&client.reaching);
-    if ((*peer_of(device, far) & (CLIENT_REACHES | CLIENT_APART)) == 0)
+    if (may_reach(device, far) && (*peer_of(device, far) & CLIENT_REACHES) == 0)
         try_to_reach(device, far);
-    const unsigned char is = *peer_of(device, far);
+    const bool can = may_reach(device, far) && (*peer_of(device, far) & CLIENT_REACHES) != 0;
     weft_unlock(&client.reaching);
-    return (is & CLIENT_REACHES) != 0 && (is & CLIENT_APART) == 0;
+    return can;
 }
 
 static CUresult reach_blocks(struct client_device *device, const struct client_device *far)

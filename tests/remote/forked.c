@@ -7,6 +7,7 @@
 #include "remote/session/session.h"
 #include "suite.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -17,6 +18,7 @@ enum { DEVICES = 4 };
 void weft_fake_kernels(const struct weft_fake_registry *registry);
 
 pid_t forked_servers[FORKED_SERVERS];
+bool forked_hosts;
 struct weft_config forked_config;
 static int servers;
 
@@ -29,6 +31,8 @@ static void serve(int process, int devices, const char *options)
 
     own.process = process;
     own.root_fd = -1;
+    if (forked_hosts && (unshare(CLONE_NEWUTS) != 0 || sethostname(&"0123456789"[process], 1) != 0))
+        _exit(EXIT_FAILURE);
     if (weft_fake_open(&table, options) != WEFT_OK)
         _exit(EXIT_FAILURE);
     weft_fake_kernels(&weft_fake_registry);

@@ -14,6 +14,7 @@ enum { FORKED_SERVERS = 4 };
 
 extern pid_t forked_servers[FORKED_SERVERS];
 extern struct weft_config forked_config; /* of the program's */
+extern bool forked_hosts;                /* servers have names of hosts of their own */
 
 /* Starts so many servers of so many devices each, and joins them: weft's runtime of this process
  * drives them, and has the suite's kernels. options: more ones of the fake driver. False: said. */

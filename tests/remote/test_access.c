@@ -3,7 +3,8 @@
  * cudaDeviceEnablePeerAccess. Arguments: a case, servers, devices of each, seed. In processes:
  * access: answers, memory from before and after, order between streams of two servers, memory that
  * is freed while it is used; refused: memory cannot be mapped; later: nor what is allocated later;
- * taken: it is enabled no more; lost: the owner dies. tasks: access, with sessions
+ * taken: it is enabled no more; lost: the owner dies; hosts: by
+ * their names, servers of two hosts. tasks: access, with sessions
  * that are tasks of this process.
  */
 #include "forked.h"
@@ -205,7 +206,7 @@ static void order(int device, int far)
  * rest: something else lies in the same slab, which stays. */
 static void freed(int device, int far, bool rest, bool in_stream)
 {
-    int *const kept = rest ? memory_on(far, 512) : NULL;
+    int *const kept = rest ? memory_on(far, 512) : NULL, *const own = memory_on(device, BYTES);
     cudaStream_t stream;
     int *block = NULL;
 
@@ -217,11 +218,13 @@ static void freed(int device, int far, bool rest, bool in_stream)
         OK(cudaMemset(block, i, BYTES));
         OK(cudaDeviceSynchronize());
         on(device);
-        for (int k = 0; k < 3 && !in_stream; k++)
-            slowly(block, 1, NULL);
+        for (int k = 0; k < 3; k++)
+            slowly(in_stream ? own : block, 1, NULL);
         on(far);
         OK(in_stream ? cudaFreeAsync(block, stream) : cudaFree(block));
-        int *const next = memory_on(far, BYTES);
+        OK(cudaStreamSynchronize(stream));
+        int *const next =
+            memory_on(far, BYTES); /* where it was, as soon as that is mapped no more */
         CHECK(in_stream || next == block);
         OK(cudaMemset(next, 0x11, BYTES));
         OK(cudaDeviceSynchronize());
@@ -233,6 +236,7 @@ static void freed(int device, int far, bool rest, bool in_stream)
     }
     on(device);
     OK(cudaDeviceDisablePeerAccess(far));
+    OK(cudaFree(own));
     on(far);
     OK(cudaStreamDestroy(stream));
     if (rest)
@@ -349,6 +353,11 @@ int main(int argc, char **argv)
 
     snprintf(options, sizeof(options), "seed=%s", argc > 4 ? argv[4] : "3");
     tasks = strcmp(which, "tasks") == 0;
+    forked_hosts = strcmp(which, "hosts") == 0;
+    if (forked_hosts && geteuid() != 0) {
+        printf("skipped: only root can name a host\n");
+        return 77;
+    }
     count = servers * devices;
     if (strcmp(which, "refused") == 0)
         strcpy(options, "fault=import:1:801");
@@ -362,7 +371,7 @@ int main(int argc, char **argv)
     } else if (!forked_join(servers, devices, options)) {
         return EXIT_FAILURE;
     }
-    if (strcmp(which, "refused") == 0)
+    if (strcmp(which, "refused") == 0 || forked_hosts)
         refused();
     else if (strcmp(which, "later") == 0)
         later();
