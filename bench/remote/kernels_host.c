@@ -89,6 +89,19 @@ static void cooperate(const struct weft_fake_launch *launch)
     *ARGUMENT(int *, 2) = sum;
 }
 
+/* peers.cu */
+static void peers_move(const struct weft_fake_launch *launch)
+{
+    for (long long i = 0; i < 4 * ARGUMENT(long long, 2); i++)
+        ARGUMENT(int *, 0)[i] = ARGUMENT(const int *, 1)[i] + ARGUMENT(int, 3);
+}
+
+static void peers_count(const struct weft_fake_launch *launch)
+{
+    for (unsigned i = 0; i < launch->grid[0] * launch->block[0]; i++)
+        __atomic_fetch_add(ARGUMENT(int *, 0), 1, __ATOMIC_RELAXED);
+}
+
 /* empty.cu */
 static void nothing(const struct weft_fake_launch *launch)
 {
@@ -102,7 +115,8 @@ weft_fake_kernels(const struct weft_fake_registry *registry)
     static const size_t starts_sizes[] = {8, 4, 8, 4}, kept_sizes[] = {8, 4, 8, 8},
                         scan_sizes[] = {8, 4}, keep_sizes[] = {8, 4, 8, 8, 4, 8, 8, 8},
                         count_sizes[] = {8, 8, 8, 4, 4, 4, 8}, spin_sizes[] = {8},
-                        scale_sizes[] = {8, 4, 4, 4}, cooperate_sizes[] = {8, 4, 8};
+                        scale_sizes[] = {8, 4, 4, 4}, cooperate_sizes[] = {8, 4, 8},
+                        move_sizes[] = {8, 8, 8, 4};
 
     registry->kernel("triangles_starts", starts, 4, starts_sizes);
     registry->kernel("triangles_kept", kept, 4, kept_sizes);
@@ -112,5 +126,7 @@ weft_fake_kernels(const struct weft_fake_registry *registry)
     registry->kernel("copy_spin", spin, 1, spin_sizes);
     registry->kernel("samples_scale", scale, 4, scale_sizes);
     registry->kernel("samples_cooperate", cooperate, 3, cooperate_sizes);
+    registry->kernel("peers_move", peers_move, 4, move_sizes);
+    registry->kernel("peers_count", peers_count, 1, scale_sizes);
     registry->kernel("empty_kernel", nothing, 0, NULL);
 }

@@ -48,7 +48,7 @@ compile() {
     timeout "$(remaining)" "$nvcc" -O2 -cudart shared -gencode arch=compute_75,code=compute_75 -o "$work/$name" "$here/$name".c* "$@"
 }
 compiling=()
-for source in call.c copy.cu empty.cu samples.cu triangles.cu; do
+for source in call.c copy.cu empty.cu peers.cu samples.cu triangles.cu; do
     compile "$source" &
     compiling+=($!)
 done
@@ -125,10 +125,10 @@ on() {
 }
 
 sizes="4 1024 16384 65536 204800 307200 1048576 4194304 16777216 67108864"
-grid_sizes="262144 1048576 4194304 16777216 67108864" first=695000000 small="16 17" large="19 20 21"
+grid_sizes="262144 1048576 4194304 16777216 67108864" first=695000000 peers=64 small="16 17" large="19 20 21"
 counts="2 4 8 16 32 64" pieces="64K 128K 256K 512K 1M 2M 4M 8M" beside=16777216
 if [ "$quick" ]; then
-    sizes="4 65536 1048576" grid_sizes="65536 4194304" first=8000000 small=10 large=11 counts="2 8" pieces="64K 1M"
+    sizes="4 65536 1048576" grid_sizes="65536 4194304" first=8000000 peers=1 small=10 large=11 counts="2 8" pieces="64K 1M"
     beside=1048576
 fi
 
@@ -176,6 +176,10 @@ for place in local $networks; do
     experiment "$place: between two devices (figures 12, 13, 17)" on "$place" "$work/copy" peer $sizes
     [ "$place" = local ] || experiment "$place: between servers, through host memory" version "$place" auto
     experiment "$place: between two devices, with peer access" on "$place" "$work/copy" access $sizes
+    [ "$place" = local ] && [ "$gpus" -lt 2 ] ||
+        experiment "$place: kernels that use the other device's memory" on "$place" "$work/peers" "$peers"
+    [ "$driver" = fake ] || [ "$gpus" -lt 2 ] ||
+        experiment "$place: two kernels that take turns" on "$place" "$work/peers" turns 1000
     for n in $small; do
         experiment "$place: triangles, -r $n, 1 and 2 devices (tables 3 and 7, figure 19)" triangles "$place" -r "$n"
     done

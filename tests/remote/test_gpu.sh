@@ -70,6 +70,9 @@ for net in shm ofi; do
     fi
     expect own.$net 'Test PASSED' "${run[@]}" "$servers" -- "$tests/vector_add_own"
     expect samples.$net 'peer: passed' "${run[@]}" "$servers" -- "$tests/remote_samples"
+    expect peers.$net ' 0 wrong' "${run[@]}" "$servers" -- "$tests/remote_peers" 16
+    [ "$gpus" -lt 2 ] || expect turns.$net ' 0 wrong' "${run[@]}" "$servers" -- "$tests/remote_peers" turns 1000
+    [ -z "$near" ] || expect peers.near.$net ' 0 wrong' "${run[@]}" "$near" -- "$tests/remote_peers" 16
     expect speak.$net 'line 40026 of the host' "${run[@]}" "$servers" -- "$tests/remote_speak"
     for pipe in auto each:1xall once:1xall once:8x256K; do
         expect triangles.$net.$pipe '384212 triangles' env WEFT_REMOTE_PIPE=$pipe "${run[@]}" "$servers" -- \
