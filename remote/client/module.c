@@ -201,15 +201,30 @@ CUresult client_library_global(CUdeviceptr *address, size_t *bytes, CUlibrary ha
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* Whether the driver may refuse it: then its answer is waited for, so that it is told at once. */
-static bool is_doubtful(const struct client_device *device, CUfunction function,
-                        const CUlaunchConfig *c)
+static uint64_t threads_of(const CUlaunchConfig *c)
+{
+    return (uint64_t)c->blockDimX * c->blockDimY * c->blockDimZ;
+}
+
+/* What no launch of that kernel may have is told at once, also where it has to wait for its turn.
+ */
+static CUresult check(const struct client_device *device, CUfunction function,
+                      const CUlaunchConfig *c)
 {
     const struct client_function *on = client_function_on(device, function);
+    const int processors = device->known.facts.attributes[CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT];
+    const uint64_t blocks = (uint64_t)c->gridDimX * c->gridDimY * c->gridDimZ;
+    int each = 0;
 
-    return c->numAttrs != 0 || /* it is cooperative: there is no other attribute */
-           (uint64_t)c->blockDimX * c->blockDimY * c->blockDimZ > (uint64_t)on->threads ||
-           c->sharedMemBytes > (unsigned)__atomic_load_n(&on->shared, __ATOMIC_RELAXED);
+    if (c->sharedMemBytes > (unsigned)__atomic_load_n(&on->shared, __ATOMIC_RELAXED))
+        return CUDA_ERROR_INVALID_VALUE;
+    if (c->numAttrs == 0 || blocks <= (uint64_t)processors) /* else it is cooperative */
+        return CUDA_SUCCESS;
+    const CUresult result =
+        client_occupancy_blocks(&each, function, (int)threads_of(c), c->sharedMemBytes, 0);
+    return result == CUDA_SUCCESS && blocks > (uint64_t)each * (uint64_t)processors
+               ? CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE
+               : result;
 }
 
 CUresult client_launch(const CUlaunchConfig *config, CUfunction function, void **parameters,
@@ -229,6 +244,10 @@ CUresult client_launch(const CUlaunchConfig *config, CUfunction function, void *
         result = client_function(route.device, function, &handle);
     if (result != CUDA_SUCCESS)
         return result;
+    const bool many =
+        threads_of(config) > (uint64_t)client_function_on(route.device, function)->threads;
+    if (!many && (result = check(route.device, function, config)) != CUDA_SUCCESS)
+        return result;
     if (kernel->count != 0 && parameters == NULL)
         return CUDA_ERROR_INVALID_VALUE;
     for (uint32_t i = 0; i < kernel->count; i++)
@@ -240,7 +259,7 @@ CUresult client_launch(const CUlaunchConfig *config, CUfunction function, void *
                               (uint64_t)(config->numAttrs != 0) << 32 | config->sharedMemBytes,
                               WORD(config->hStream)};
     return client_work(route.device, WEFT_CALL_launch, words, 6, packed, kernel->bytes,
-                       is_doubtful(route.device, function, config) ? &answer : NULL);
+                       many ? &answer : NULL); /* the driver refuses it, and says how */
 }
 
 CUresult client_launch_host(CUstream stream, CUhostFn run, void *argument)

@@ -22,6 +22,8 @@ static bool touches(struct weft_session *session, struct weft_record *record,
     uint32_t events = 0;
 
     *touch = (struct session_touch){.class = touch->class};
+    if (record->call == WEFT_CALL_launch && record->lane != 0)
+        return false; /* the driver is to say how it refuses it */
     for (; *argument != WEFT_HANDLE_NONE && touch->class != WEFT_CLASS_FACT; argument++) {
         if (*argument == WEFT_STREAM) {
             touch->in_stream = true;
@@ -127,17 +129,6 @@ void session_release(struct weft_session *session, struct session_held *held)
     free(held);
 }
 
-/* Whether a held call changes its function: what a launch may have the driver says in its turn. */
-static bool is_changed(const struct weft_session *session, const struct session_touch *touch)
-{
-    const struct session_held *h;
-
-    TAILQ_FOREACH (h, &session->held, order)
-        if (h->touch.class == WEFT_CLASS_CHANGE && h->touch.function == touch->function)
-            return true;
-    return false;
-}
-
 int session_take(struct weft_session *session, struct weft_record *record)
 {
     struct session_touch touch;
@@ -145,8 +136,7 @@ int session_take(struct weft_session *session, struct weft_record *record)
     if (!session_is_formed(session, record))
         return SESSION_WRONG;
     const bool ordered = touches(session, record, &touch),
-               waits = ordered && find_before(session, &touch, record->device, NULL) != NULL &&
-                       (is_changed(session, &touch) || !session_is_refused(session, record));
+               waits = ordered && find_before(session, &touch, record->device, NULL) != NULL;
     if (waits && touch.class == WEFT_CLASS_ASK)
         return CUDA_ERROR_NOT_READY;
     const int result = waits ? SESSION_AGAIN : session_execute(session, record);

@@ -162,9 +162,6 @@ uint64_t session_name(struct weft_session *session, enum weft_argument kind, int
 CUresult session_drop(struct weft_session *session, struct weft_place *place);
 /* Whose memory, which the program may touch, all of it is; -1: none's. */
 int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes);
-/* module.c: whether it is a launch that its program waits for, and which the driver refuses
- * whatever comes before it. */
-bool session_is_refused(struct weft_session *session, struct weft_record *record);
 
 /* memory.c: from where rows begin to where they end; 0: they make no sense. */
 uint64_t session_extent(uint64_t pitch, uint64_t width, uint64_t rows);

@@ -115,35 +115,6 @@ SESSION_DO(global)
                : result;
 }
 
-/* By what the driver says of the kernel, which has run or been asked for there. */
-bool session_is_refused(struct weft_session *session, struct weft_record *record)
-{
-    const struct weft_cuda_table *table = session->table;
-    const uint64_t *w = weft_record_words(record);
-    int most = 0, shared = 0, each = 0, count = 0;
-
-    if (record->call != WEFT_CALL_launch || record->lane == 0)
-        return false;
-    const struct weft_place *place = weft_handles_find(&session->handles, WEFT_FUNCTION, w[0]);
-    const uint64_t threads = (w[2] >> 32) * (uint32_t)w[3] * (w[3] >> 32),
-                   blocks = (uint32_t)w[1] * (w[1] >> 32) * (uint32_t)w[2];
-    if (place == NULL || place->device != record->device ||
-        session_use(session, record->device) != CUDA_SUCCESS)
-        return false;
-    const CUfunction f = ((const struct session_kernel *)place->object)->function;
-    if (table->function_attribute(&most, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, f) !=
-            CUDA_SUCCESS ||
-        table->function_attribute(&shared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, f) !=
-            CUDA_SUCCESS)
-        return false;
-    if (threads > (uint64_t)most || (uint32_t)w[4] > (uint32_t)shared || w[4] >> 32 == 0)
-        return threads > (uint64_t)most || (uint32_t)w[4] > (uint32_t)shared;
-    return table->occupancy_blocks(&each, f, (int)threads, (uint32_t)w[4], 0) == CUDA_SUCCESS &&
-           table->device_attribute(&count, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
-                                   session->device[record->device].ordinal) == CUDA_SUCCESS &&
-           blocks > (uint64_t)each * (uint64_t)count;
-}
-
 SESSION_DO(launch)
 {
     const struct session_kernel *kernel = call->kernel->object;

@@ -81,6 +81,8 @@ static void test_held_attribute(void)
     must(cudaLaunchKernel(&suite_scale, one, one, parameters, 0, held), "launch");
     must(cudaFuncSetAttribute(&suite_scale, most, 60000), "attribute");
     must(cudaLaunchCooperativeKernel(&suite_scale, one, one, parameters, 60000, held), "launch");
+    wrong += cudaLaunchKernel(&suite_scale, one, one, parameters, 60001, held) !=
+             cudaErrorInvalidValue; /* at once */
     wrong += cudaFuncSetAttribute(&suite_scale, most, 1 << 24) != cudaSuccess;
     __atomic_store_n(&open, 1, __ATOMIC_RELEASE);
     cudaError_t error = cudaSuccess;
