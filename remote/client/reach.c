@@ -22,6 +22,8 @@ static bool may_reach(struct client_device *device, const struct client_device *
 {
     const struct weft_record_link *link = client.links.link;
 
+    if (is_near(device, far))
+        return weft_known_reaches(&device->known, &far->known);
     return client.direct && link[device->known.process].host == link[far->known.process].host &&
            (*peer_of(device, far) & CLIENT_APART) == 0;
 }
@@ -192,15 +194,6 @@ void client_reach_no_more(const struct client_device *far, uint64_t address, uin
     weft_unlock(&client.reaching);
 }
 
-void client_reach_reset(struct client_device *device)
-{
-    weft_lock(&client.reaching);
-    let_go(device, NULL, 0, UINT64_MAX);
-    for (int d = 0; d < client.met; d++)
-        device->peers[d] &= (unsigned char)~CLIENT_ENABLED;
-    weft_unlock(&client.reaching);
-}
-
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 /* By the first memory of that device, or by some that is there for it alone. */
@@ -225,12 +218,12 @@ bool client_can_reach(const struct weft_known *known, const struct weft_known *p
     struct client_device *device = (struct client_device *)(void *)known; /* its first member */
     struct client_device *far = (struct client_device *)(void *)peer;
 
-    if (is_near(device, far))
-        return weft_known_reaches(known, peer);
     weft_lock(&client.reaching);
-    if (may_reach(device, far) && (*peer_of(device, far) & CLIENT_REACHES) == 0)
+    if (may_reach(device, far) && !is_near(device, far) &&
+        (*peer_of(device, far) & CLIENT_REACHES) == 0)
         try_to_reach(device, far);
-    const bool can = may_reach(device, far) && (*peer_of(device, far) & CLIENT_REACHES) != 0;
+    const bool can = may_reach(device, far) &&
+                     (is_near(device, far) || (*peer_of(device, far) & CLIENT_REACHES) != 0);
     weft_unlock(&client.reaching);
     return can;
 }
@@ -245,24 +238,38 @@ static CUresult reach_blocks(struct client_device *device, const struct client_d
     return result;
 }
 
-CUresult client_let(struct client_device *device, struct client_device *peer, bool on)
+/* Lock held. */
+static CUresult let(struct client_device *device, struct client_device *peer, bool on)
 {
-    unsigned char *is = peer_of(device, peer);
     CUresult result = CUDA_SUCCESS;
 
-    weft_lock(&client.reaching);
-    if (((*is & CLIENT_ENABLED) != 0) == on)
-        result = on ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
-    else if (is_near(device, peer))
-        result = CLIENT_CALL(device, peer_enable, NULL, (uint64_t)peer->known.number, on);
-    else if (on)
+    if (((*peer_of(device, peer) & CLIENT_ENABLED) != 0) == on)
+        return on ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
+    if (on)
         result = reach_blocks(device, peer);
     else
         let_go(device, NULL, peer->base, peer->span);
+    if (result == CUDA_SUCCESS && is_near(device, peer)) /* variables, too */
+        result = CLIENT_CALL(device, peer_enable, NULL, (uint64_t)peer->known.number, on);
     if (result == CUDA_SUCCESS)
-        *is ^= CLIENT_ENABLED;
+        *peer_of(device, peer) ^= CLIENT_ENABLED;
+    return result;
+}
+
+CUresult client_let(struct client_device *device, struct client_device *peer, bool on)
+{
+    weft_lock(&client.reaching);
+    const CUresult result = let(device, peer, on);
     weft_unlock(&client.reaching);
     return result;
+}
+
+void client_reach_reset(struct client_device *device)
+{
+    weft_lock(&client.reaching);
+    for (int d = 0; d < client.met; d++)
+        (void)let(device, &client.device[d], false);
+    weft_unlock(&client.reaching);
 }
 
 CUresult client_reach_new(const struct client_device *far, uint64_t address, uint64_t bytes)
@@ -271,8 +278,7 @@ CUresult client_reach_new(const struct client_device *far, uint64_t address, uin
 
     weft_lock(&client.reaching);
     for (int d = 0; d < client.met && result == CUDA_SUCCESS; d++)
-        if ((*peer_of(&client.device[d], far) & CLIENT_ENABLED) != 0 &&
-            !is_near(&client.device[d], far))
+        if ((*peer_of(&client.device[d], far) & CLIENT_ENABLED) != 0)
             result = reach_all(&client.device[d], far, address, bytes, true);
     weft_unlock(&client.reaching);
     return result;

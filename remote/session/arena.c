@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-enum { ALIGN = 512, DEVICES = 64 /* bits of peers */ };
+enum { ALIGN = 512 };
 
 static CUmemAllocationProp properties_of(const struct weft_session_arena *arena)
 {
@@ -62,21 +62,10 @@ CUmemAccessDesc weft_arena_access(int device, bool on)
                                          : CU_MEM_ACCESS_FLAGS_PROT_NONE};
 }
 
-/* For the device itself and its peers. */
-static CUresult set_access(const struct weft_session_arena *arena, uint64_t at, uint64_t bytes)
-{
-    CUmemAccessDesc access[1 + DEVICES] = {weft_arena_access(arena->device, true)};
-    size_t count = 1;
-
-    for (int d = 0; d < DEVICES; d++)
-        if ((arena->peers >> d & 1) != 0)
-            access[count++] = weft_arena_access(d, true);
-    return arena->table->set_access(at, bytes, access, count);
-}
-
 static CUresult back(struct weft_session_arena *arena, uint64_t at, uint64_t bytes)
 {
     const CUmemAllocationProp properties = properties_of(arena);
+    const CUmemAccessDesc access = weft_arena_access(arena->device, true);
     const struct weft_cuda_table *table = arena->table;
     CUmemGenericAllocationHandle handle;
 
@@ -87,7 +76,7 @@ static CUresult back(struct weft_session_arena *arena, uint64_t at, uint64_t byt
     table->mem_release(handle); /* the mapping keeps it */
     if (result != CUDA_SUCCESS)
         return result;
-    result = set_access(arena, at, bytes);
+    result = table->set_access(at, bytes, &access, 1);
     if (result == CUDA_SUCCESS && !weft_ranges_add(&arena->slabs, at, bytes))
         result = CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS)
@@ -131,19 +120,6 @@ static void unback(struct weft_session_arena *arena, uint64_t at, uint64_t bytes
         arena->table->unmap(slab.at, slab.bytes);
         weft_ranges_drop(&arena->slabs, i);
     }
-}
-
-CUresult weft_arena_let(struct weft_session_arena *arena, int device, bool on)
-{
-    const CUmemAccessDesc access = weft_arena_access(device, on);
-    CUresult result = device < DEVICES ? CUDA_SUCCESS : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-
-    for (uint32_t i = 0; i < arena->slabs.count && result == CUDA_SUCCESS; i++)
-        result = arena->table->set_access(arena->slabs.list[i].at, arena->slabs.list[i].bytes,
-                                          &access, 1);
-    if (result == CUDA_SUCCESS)
-        arena->peers = on ? arena->peers | 1ull << device : arena->peers & ~(1ull << device);
-    return result;
 }
 
 CUresult weft_arena_export(const struct weft_session_arena *arena, uint64_t slab, int *fd)

@@ -13,7 +13,6 @@ struct weft_session_arena {
     const struct weft_cuda_table *table;
     int device;                /* the driver's number */
     int passes;                /* its memory can be mapped by other processes */
-    uint64_t peers;            /* bit a device: kernels of those, too, reach all of it */
     uint64_t base, span;       /* reserved; base 0: not yet */
     uint64_t share, used;      /* bytes: the program may have, and has */
     size_t granule;            /* of backing */
@@ -32,11 +31,6 @@ CUresult weft_arena_alloc(struct weft_session_arena *arena, uint64_t bytes, uint
                           bool *over);
 /* For that device of the driver, all or nothing. */
 CUmemAccessDesc weft_arena_access(int device, bool on);
-/*
- * Whether kernels of another device reach all of it, now and later. cuCtxEnablePeerAccess does
- * nothing for memory that was mapped. Errors: the driver's.
- */
-CUresult weft_arena_let(struct weft_session_arena *arena, int device, bool on);
 /* A descriptor of the slab that begins there, which the caller closes: other processes may map it.
  * Errors: NOT_SUPPORTED, the driver's. */
 CUresult weft_arena_export(const struct weft_session_arena *arena, uint64_t slab, int *fd);

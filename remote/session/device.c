@@ -54,17 +54,7 @@ SESSION_DO(facts)
     return (int)result;
 }
 
-/* Of the current device. */
-static CUresult let_peer(struct weft_session *session, struct session_device *peer, bool on)
-{
-    const CUresult result = on ? session->table->peer_enable(peer->context, 0)
-                               : session->table->peer_disable(peer->context);
-
-    return result == CUDA_SUCCESS
-               ? weft_arena_let(&peer->arena, session->device[session->current].ordinal, on)
-               : result;
-}
-
+/* For variables, which the driver has mapped itself: memory of the arena is reach.c's. */
 SESSION_DO(peer_enable)
 {
     if (call->peer >= (uint64_t)session->count || call->on > 1)
@@ -72,9 +62,11 @@ SESSION_DO(peer_enable)
     CUresult result = session_use(session, (int)call->peer); /* it has a context */
     if (result == CUDA_SUCCESS)
         result = session_use(session, record->device);
-    return result == CUDA_SUCCESS
-               ? (int)let_peer(session, &session->device[call->peer], call->on != 0)
-               : (int)result;
+    if (result != CUDA_SUCCESS)
+        return (int)result;
+    const CUcontext peer = session->device[call->peer].context;
+    return (int)(call->on != 0 ? session->table->peer_enable(peer, 0)
+                               : session->table->peer_disable(peer));
 }
 
 /* As in a new context, which it is to the program: other limits are hints, and stay. */
@@ -106,9 +98,6 @@ static CUresult reset_now(struct weft_session *session, struct session_wait *wai
     while (arena->blocks.count > 0 &&
            weft_arena_free(arena, arena->blocks.list[0].at) == CUDA_SUCCESS)
         continue;
-    for (int peer = 0; peer < session->count; peer++)
-        if (peer != wait->device && session->device[peer].context != NULL)
-            let_peer(session, &session->device[peer], false);
     return result;
 }
 

@@ -3,8 +3,9 @@
  * it has at its owner, so that copies between servers are the driver's own, and kernels reach it.
  * The owner connects to the socket of the other session, whose name nobody else can know
  * beforehand, and leaves a slab's descriptor there. Both see that the other is of the same user.
- * Sessions of one address space have one driver, which has mapped all of it. Session's thread only,
- * which never waits here.
+ * What is mapped anyway is only made accessible: memory of the session's other devices, and of
+ * sessions of one address space, which have one driver. Session's thread only, which never waits
+ * here.
  */
 #include "base/sha256.h"
 #include "remote/session/inside.h"
@@ -144,7 +145,7 @@ SESSION_DO(export)
     if (!weft_ranges_has(slabs, call->address, 1))
         return CUDA_ERROR_INVALID_VALUE;
     struct note note = {++session->tickets, slabs->list[i].at, slabs->list[i].bytes};
-    if (!session->links.one_address_space) {
+    if (!session->links.one_address_space && call->to != (uint64_t)session->links.process) {
         result = weft_arena_export(&session->device[record->device].arena, note.base, &fd);
         if (result != CUDA_SUCCESS)
             return result;
@@ -155,6 +156,16 @@ SESSION_DO(export)
     call->bytes = note.bytes;
     call->ticket = note.ticket;
     return result;
+}
+
+/* Of a device of this session, or of this address space: it is mapped anyway. */
+static bool is_own(const struct weft_session *session, uint64_t address)
+{
+    bool is = session->links.one_address_space;
+
+    for (int d = 0; d < session->count; d++)
+        is |= address - session->device[d].arena.base < session->device[d].arena.span;
+    return is;
 }
 
 static CUresult let(struct weft_session *session, int device, uint64_t base, uint64_t bytes,
@@ -227,7 +238,7 @@ SESSION_DO(import)
 {
     const struct note wanted = {call->ticket, call->base, call->bytes};
     const uint64_t offset = call->base - call->arena;
-    const bool maps = !session->links.one_address_space;
+    const bool maps = !is_own(session, call->base);
     uint64_t there = 0;
 
     if (!session_is_arena(call->arena, call->span) || call->bytes == 0 || offset >= call->span ||
@@ -268,7 +279,7 @@ static CUresult forget(struct weft_session *session, struct session_wait *wait, 
         return result;
     uint64_t bytes = reached->list[i].bytes;
     weft_ranges_drop(reached, i);
-    if (reached_by(session, wait->value, &bytes) == 0 && !session->links.one_address_space)
+    if (reached_by(session, wait->value, &bytes) == 0 && !is_own(session, wait->value))
         session->table->unmap(wait->value, bytes);
     else
         (void)let(session, wait->device, wait->value, bytes, false);

@@ -3,7 +3,7 @@
  * cudaDeviceEnablePeerAccess. Arguments: a case, servers, devices of each, seed. In processes:
  * access: answers, memory from before and after, order between streams of two servers, memory that
  * is freed while it is used; refused: memory cannot be mapped; later: nor what is allocated later;
- * taken: it is enabled no more; lost: the owner dies; hosts: by
+ * earlier: errors of earlier calls; taken: it is enabled no more; lost: the owner dies; hosts: by
  * their names, servers of two hosts. tasks: access, with sessions
  * that are tasks of this process.
  */
@@ -327,6 +327,19 @@ static void later(void)
     CHECK(now == before);
 }
 
+/* An earlier call's error, which comes with the answer to what the servers are asked. */
+static void earlier(void)
+{
+    int *far = memory_on(1, BYTES), *near = memory_on(0, BYTES);
+
+    OK(cudaMemsetAsync(near, 0, BYTES, NULL));
+    on(1);
+    OK(cudaMemsetAsync(far, 0, BYTES, NULL));
+    usleep(20000);
+    CHECK(can(0, 1));
+    IS(cudaErrorInvalidPitchValue, cudaDeviceSynchronize());
+}
+
 static void lose(void)
 {
     cudaError_t error = cudaSuccess;
@@ -361,6 +374,8 @@ int main(int argc, char **argv)
     count = servers * devices;
     if (strcmp(which, "refused") == 0)
         strcpy(options, "fault=import:1:801");
+    if (strcmp(which, "earlier") == 0)
+        strcpy(options, "fault=fill:1:12");
     if (strcmp(which, "later") == 0)
         strcpy(options, "fault=import:3:801");
     if (tasks) {
@@ -371,7 +386,9 @@ int main(int argc, char **argv)
     } else if (!forked_join(servers, devices, options)) {
         return EXIT_FAILURE;
     }
-    if (strcmp(which, "refused") == 0 || forked_hosts)
+    if (strcmp(which, "earlier") == 0)
+        earlier();
+    else if (strcmp(which, "refused") == 0 || forked_hosts)
         refused();
     else if (strcmp(which, "later") == 0)
         later();
