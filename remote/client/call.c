@@ -292,6 +292,14 @@ CUresult client_call(const struct client_device *device, enum weft_call call, co
     return pass_on(answer->result);
 }
 
+CUresult client_own_result(CUresult result, const struct client_call *answer, uint32_t words)
+{
+    if (result == CUDA_SUCCESS || answer->count != words)
+        return result;
+    __atomic_store_n(&client.late, result, __ATOMIC_RELAXED);
+    return CUDA_SUCCESS;
+}
+
 CUresult client_synchronize(struct client_device *device, CUstream stream)
 {
     const uint64_t given = __atomic_load_n(&device->given, __ATOMIC_RELAXED);

@@ -139,6 +139,9 @@ struct client_device *client_now(void); /* NULL: no context is current */
 /* Waits for the answer; answer NULL: only its error counts. */
 CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer);
+/* Of a call that was answered in full, which is good: its error is an earlier one's, for the
+ * program's next call. */
+CUresult client_own_result(CUresult result, const struct client_call *answer, uint32_t words);
 /* Does not wait, but for room. */
 CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes);

@@ -44,16 +44,6 @@ static bool find_beside(const struct client_device *device, uint64_t address,
     return false;
 }
 
-/* A call that was answered in full is good: its error is an earlier one's, for the program's next
- * call. */
-static CUresult own_result(CUresult result, const struct client_call *answer, uint32_t words)
-{
-    if (result == CUDA_SUCCESS || answer->count != words)
-        return result;
-    __atomic_store_n(&client.late, result, __ATOMIC_RELAXED);
-    return CUDA_SUCCESS;
-}
-
 static CUresult import(const struct client_device *device, const struct client_device *far,
                        struct weft_range slab, uint64_t ticket)
 {
@@ -61,7 +51,7 @@ static CUresult import(const struct client_device *device, const struct client_d
     const CUresult result =
         CLIENT_CALL(device, import, &answer, far->base, far->span, slab.at, slab.bytes, ticket);
 
-    return own_result(result, &answer, 1);
+    return client_own_result(result, &answer, 1);
 }
 
 static CUresult export(const struct client_device *device, const struct client_device *far,
@@ -70,7 +60,7 @@ static CUresult export(const struct client_device *device, const struct client_d
     const CUresult result =
         CLIENT_CALL(far, export, answer, address, (uint64_t)device->known.process);
 
-    return own_result(result, answer, 3);
+    return client_own_result(result, answer, 3);
 }
 
 /* The slab around an address; a server may say anything. NOT_READY: others fill its way to the
@@ -206,7 +196,8 @@ static void try_to_reach(struct client_device *device, struct client_device *far
         (void)reach_all(device, far, block.at, 1, true);
         return;
     }
-    if (own_result(CLIENT_CALL(far, alloc, &made, 1), &made, 1) != CUDA_SUCCESS || made.count != 1)
+    if (client_own_result(CLIENT_CALL(far, alloc, &made, 1), &made, 1) != CUDA_SUCCESS ||
+        made.count != 1)
         return;
     (void)reach_all(device, far, made.words[0], 1, true);
     let_go(device, far, made.words[0], 1);
