@@ -81,49 +81,49 @@ static bool goes_direct(const struct copy *c)
 
 /* ---- between processes ----------------------------------------------------------------------- */
 
-/* The gate in the stream; source: the process that hears when it is reached. */
-static CUresult close_gate(const struct copy *c, uint32_t number, uint64_t source)
+/*
+ * To memory of that process, by pieces: the source hears when the gate in the stream is reached. A
+ * program sends its own memory.
+ */
+static CUresult by_pieces(const struct copy *c, struct client_copy copy, int process, uint64_t key,
+                          uint64_t offset)
 {
-    return CLIENT_POST(c->at, gate, number, WORD(c->stream), source);
-}
+    const bool from_here = c->from_place == CLIENT_HOST;
+    struct weft_send send = {.plan = client.plan,
+                             .owner = c->at->known.process,
+                             .process = process,
+                             .device = -1,
+                             .from = c->from,
+                             .bytes = c->bytes,
+                             .key = key,
+                             .offset = offset};
+    uint64_t source = 0;
 
-static CUresult send_from_device(const struct copy *c, uint32_t number, int process, uint64_t key,
-                                 uint64_t offset)
-{
-    const struct weft_send send = {.plan = client.plan,
-                                   .number = number,
-                                   .owner = c->at->known.process,
-                                   .process = process,
-                                   .from = c->from,
-                                   .bytes = c->bytes,
-                                   .key = key,
-                                   .offset = offset};
-    const CUresult result =
-        client_post(c->from_device, WEFT_CALL_send, NULL, 0, &send, sizeof(send));
-
-    return result == CUDA_SUCCESS ? close_gate(c, number, (uint64_t)c->from_device->known.process)
+    if (from_here)
+        copy.send = send;
+    CUresult result = client_number(&copy, &send.number);
+    if (result == CUDA_SUCCESS && !from_here) {
+        source = (uint64_t)c->from_device->known.process;
+        result = client_post(c->from_device, WEFT_CALL_send, NULL, 0, &send, sizeof(send));
+    }
+    return result == CUDA_SUCCESS ? CLIENT_POST(c->at, gate, send.number, WORD(c->stream), source)
                                   : result;
 }
 
-static CUresult between_servers(const struct copy *c)
+static CUresult to_device(const struct copy *c)
 {
-    uint32_t number = 0;
-
     if (c->to_place != CLIENT_ARENA) { /* a variable is no memory that others may put into */
         weft_say(WEFT_SAY_ERROR, "a copy from another server to a __device__ variable is not "
                                  "supported: copy it to memory of that device first");
         return CUDA_ERROR_NOT_SUPPORTED;
     }
-    const CUresult result = client_number(&(struct client_copy){0}, &number);
-    return result == CUDA_SUCCESS ? send_from_device(c, number, c->to_device->known.process,
-                                                     c->to_device->key, c->to - c->to_device->base)
-                                  : result;
+    return by_pieces(c, (struct client_copy){0}, c->to_device->known.process, c->to_device->key,
+                     c->to - c->to_device->base);
 }
 
 static CUresult to_host(struct copy *c)
 {
     struct client_copy copy = {.region = c->region};
-    uint32_t number = 0;
 
     if (c->region == NULL) {
         c->waits = true;
@@ -132,26 +132,7 @@ static CUresult to_host(struct copy *c)
     }
     if (copy.region == NULL)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    const CUresult result = client_number(&copy, &number);
-    return result == CUDA_SUCCESS ? send_from_device(c, number, 0, copy.region->key,
-                                                     c->to - (uint64_t)(uintptr_t)copy.region->base)
-                                  : result;
-}
-
-static CUresult from_host(const struct copy *c)
-{
-    const struct client_copy copy = {.send = {.plan = client.plan,
-                                              .owner = c->at->known.process,
-                                              .process = c->to_device->known.process,
-                                              .device = -1,
-                                              .from = c->from,
-                                              .bytes = c->bytes,
-                                              .key = c->to_device->key,
-                                              .offset = c->to - c->to_device->base}};
-    uint32_t number = 0;
-    const CUresult result = client_number(&copy, &number);
-
-    return result == CUDA_SUCCESS ? close_gate(c, number, 0) : result;
+    return by_pieces(c, copy, 0, copy.region->key, c->to - (uint64_t)(uintptr_t)copy.region->base);
 }
 
 /* ---- inside records -------------------------------------------------------------------------- */
@@ -225,7 +206,7 @@ static CUresult copy_from_host(struct copy *c)
     if (inside)
         return elsewhere(c, c->to_device, copy_inside);
     c->waits = c->waits || c->region == NULL;
-    return from_host(c);
+    return to_device(c);
 }
 
 static CUresult copy_to_host(struct copy *c)
@@ -270,7 +251,7 @@ static bool reaches_other(const struct copy *c)
 static CUresult copy_on_devices(const struct copy *c)
 {
     if (c->to_device->known.process != c->from_device->known.process)
-        return reaches_other(c) ? copy_near(c) : between_servers(c);
+        return reaches_other(c) ? copy_near(c) : to_device(c);
     return c->at == c->to_device || c->at == c->from_device
                ? copy_near(c)
                : elsewhere(c, c->to_device, copy_near); /* the stream's device has neither */

@@ -54,74 +54,33 @@ KNOW(cudaGetDeviceFlags, (unsigned *flags), flags,
 KNOW(cudaDeviceGetAttribute, (int *value, enum cudaDeviceAttr attribute, int device), value,
      device_attribute(value, (CUdevice_attribute)attribute, device))
 
-/* clang-format off */
+/* Most are the driver's by name: CMake lists them. */
 static const struct cudart_field properties[] = {
-#define P(field, attribute) CUDART_FIELD(struct cudaDeviceProp, field, CU_DEVICE_ATTRIBUTE_##attribute)
-    P(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK), P(regsPerBlock, MAX_REGISTERS_PER_BLOCK),
-    P(warpSize, WARP_SIZE), P(memPitch, MAX_PITCH), P(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK),
-    P(maxThreadsDim, MAX_BLOCK_DIM_X), P(maxGridSize, MAX_GRID_DIM_X),
-    P(totalConstMem, TOTAL_CONSTANT_MEMORY), P(major, COMPUTE_CAPABILITY_MAJOR),
-    P(minor, COMPUTE_CAPABILITY_MINOR), P(textureAlignment, TEXTURE_ALIGNMENT),
-    P(texturePitchAlignment, TEXTURE_PITCH_ALIGNMENT), P(multiProcessorCount, MULTIPROCESSOR_COUNT),
-    P(integrated, INTEGRATED), P(canMapHostMemory, CAN_MAP_HOST_MEMORY),
-    P(maxTexture1D, MAXIMUM_TEXTURE1D_WIDTH), P(maxTexture2D, MAXIMUM_TEXTURE2D_WIDTH),
-    P(maxTexture3D, MAXIMUM_TEXTURE3D_WIDTH), P(surfaceAlignment, SURFACE_ALIGNMENT),
-    P(concurrentKernels, CONCURRENT_KERNELS), P(ECCEnabled, ECC_ENABLED), P(pciBusID, PCI_BUS_ID),
-    P(pciDeviceID, PCI_DEVICE_ID), P(pciDomainID, PCI_DOMAIN_ID), P(tccDriver, TCC_DRIVER),
-    P(asyncEngineCount, ASYNC_ENGINE_COUNT), P(unifiedAddressing, UNIFIED_ADDRESSING),
-    P(memoryBusWidth, GLOBAL_MEMORY_BUS_WIDTH), P(l2CacheSize, L2_CACHE_SIZE),
-    P(persistingL2CacheMaxSize, MAX_PERSISTING_L2_CACHE_SIZE),
-    P(maxThreadsPerMultiProcessor, MAX_THREADS_PER_MULTIPROCESSOR),
-    P(streamPrioritiesSupported, STREAM_PRIORITIES_SUPPORTED),
-    P(globalL1CacheSupported, GLOBAL_L1_CACHE_SUPPORTED),
-    P(localL1CacheSupported, LOCAL_L1_CACHE_SUPPORTED),
-    P(sharedMemPerMultiprocessor, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
-    P(regsPerMultiprocessor, MAX_REGISTERS_PER_MULTIPROCESSOR), P(managedMemory, MANAGED_MEMORY),
-    P(isMultiGpuBoard, MULTI_GPU_BOARD), P(multiGpuBoardGroupID, MULTI_GPU_BOARD_GROUP_ID),
-    P(pageableMemoryAccess, PAGEABLE_MEMORY_ACCESS),
-    P(concurrentManagedAccess, CONCURRENT_MANAGED_ACCESS),
-    P(computePreemptionSupported, COMPUTE_PREEMPTION_SUPPORTED),
-    P(canUseHostPointerForRegisteredMem, CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM),
-    P(cooperativeLaunch, COOPERATIVE_LAUNCH),
-    P(sharedMemPerBlockOptin, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
-    P(maxBlocksPerMultiProcessor, MAX_BLOCKS_PER_MULTIPROCESSOR),
-    P(reservedSharedMemPerBlock, RESERVED_SHARED_MEMORY_PER_BLOCK),
-    P(hostRegisterSupported, HOST_REGISTER_SUPPORTED),
-    P(memoryPoolsSupported, MEMORY_POOLS_SUPPORTED), P(clusterLaunch, CLUSTER_LAUNCH),
-    P(maxTexture1DMipmap, MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH),
-    P(maxTexture2DMipmap, MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH),
-    P(maxTexture2DLinear, MAXIMUM_TEXTURE2D_LINEAR_WIDTH),
-    P(maxTexture2DGather, MAXIMUM_TEXTURE2D_GATHER_WIDTH),
-    P(maxTexture3DAlt, MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE),
-    P(maxTextureCubemap, MAXIMUM_TEXTURECUBEMAP_WIDTH),
-    P(maxTexture1DLayered, MAXIMUM_TEXTURE1D_LAYERED_WIDTH),
-    P(maxTexture2DLayered, MAXIMUM_TEXTURE2D_LAYERED_WIDTH),
-    P(maxTextureCubemapLayered, MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH),
-    P(maxSurface1D, MAXIMUM_SURFACE1D_WIDTH), P(maxSurface2D, MAXIMUM_SURFACE2D_WIDTH),
-    P(maxSurface3D, MAXIMUM_SURFACE3D_WIDTH),
-    P(maxSurface1DLayered, MAXIMUM_SURFACE1D_LAYERED_WIDTH),
-    P(maxSurface2DLayered, MAXIMUM_SURFACE2D_LAYERED_WIDTH),
-    P(maxSurfaceCubemap, MAXIMUM_SURFACECUBEMAP_WIDTH),
-    P(maxSurfaceCubemapLayered, MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH),
-    P(hostNativeAtomicSupported, HOST_NATIVE_ATOMIC_SUPPORTED),
-    P(pageableMemoryAccessUsesHostPageTables, PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES),
-    P(directManagedMemAccessFromHost, DIRECT_MANAGED_MEM_ACCESS_FROM_HOST),
-    P(accessPolicyMaxWindowSize, MAX_ACCESS_POLICY_WINDOW_SIZE),
-    P(sparseCudaArraySupported, SPARSE_CUDA_ARRAY_SUPPORTED),
-    P(hostRegisterReadOnlySupported, READ_ONLY_HOST_REGISTER_SUPPORTED),
-    P(timelineSemaphoreInteropSupported, TIMELINE_SEMAPHORE_INTEROP_SUPPORTED),
-    P(gpuDirectRDMASupported, GPU_DIRECT_RDMA_SUPPORTED),
-    P(gpuDirectRDMAFlushWritesOptions, GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS),
-    P(gpuDirectRDMAWritesOrdering, GPU_DIRECT_RDMA_WRITES_ORDERING),
-    P(memoryPoolSupportedHandleTypes, MEMPOOL_SUPPORTED_HANDLE_TYPES),
-    P(deferredMappingCudaArraySupported, DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED),
-    P(ipcEventSupported, IPC_EVENT_SUPPORTED),
-    P(unifiedFunctionPointers, UNIFIED_FUNCTION_POINTERS), P(deviceNumaConfig, NUMA_CONFIG),
-    P(deviceNumaId, NUMA_ID), P(mpsEnabled, MPS_ENABLED), P(hostNumaId, HOST_NUMA_ID),
-    P(gpuPciDeviceID, GPU_PCI_DEVICE_ID), P(gpuPciSubsystemID, GPU_PCI_SUBSYSTEM_ID)
-#undef P
-};
+#define X(field, attribute) CUDART_FIELD(struct cudaDeviceProp, field, attribute),
+#define P(field, attribute) X(field, CU_DEVICE_ATTRIBUTE_##attribute)
+    /* clang-format off */
+    P(sharedMemPerBlock, MAX_SHARED_MEMORY_PER_BLOCK) P(regsPerBlock, MAX_REGISTERS_PER_BLOCK)
+    P(memPitch, MAX_PITCH) P(maxThreadsDim, MAX_BLOCK_DIM_X) P(maxGridSize, MAX_GRID_DIM_X)
+    P(totalConstMem, TOTAL_CONSTANT_MEMORY) P(major, COMPUTE_CAPABILITY_MAJOR)
+    P(minor, COMPUTE_CAPABILITY_MINOR) P(memoryBusWidth, GLOBAL_MEMORY_BUS_WIDTH)
+    P(multiProcessorCount, MULTIPROCESSOR_COUNT) P(isMultiGpuBoard, MULTI_GPU_BOARD)
+    P(persistingL2CacheMaxSize, MAX_PERSISTING_L2_CACHE_SIZE)
+    P(sharedMemPerMultiprocessor, MAX_SHARED_MEMORY_PER_MULTIPROCESSOR)
+    P(regsPerMultiprocessor, MAX_REGISTERS_PER_MULTIPROCESSOR)
+    P(sharedMemPerBlockOptin, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
+    P(reservedSharedMemPerBlock, RESERVED_SHARED_MEMORY_PER_BLOCK)
+    P(maxTexture1DMipmap, MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH)
+    P(maxTexture2DMipmap, MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH)
+    P(maxTexture3DAlt, MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE)
+    P(accessPolicyMaxWindowSize, MAX_ACCESS_POLICY_WINDOW_SIZE)
+    P(hostRegisterReadOnlySupported, READ_ONLY_HOST_REGISTER_SUPPORTED)
+    P(memoryPoolSupportedHandleTypes, MEMPOOL_SUPPORTED_HANDLE_TYPES)
+    P(deviceNumaConfig, NUMA_CONFIG) P(deviceNumaId, NUMA_ID)
 /* clang-format on */
+#include "lists/properties.def"
+#undef P
+#undef X
+};
 
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *result, int device)
 {

@@ -151,24 +151,11 @@ static cudaError_t take_attribute(struct cudaFuncAttributes *to, const struct cu
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)
 {
     static const struct cudart_field fields[] = {
-#define F(field, name) CUDART_FIELD(struct cudaFuncAttributes, field, CU_FUNC_ATTRIBUTE_##name)
-        F(sharedSizeBytes, SHARED_SIZE_BYTES),
-        F(constSizeBytes, CONST_SIZE_BYTES),
-        F(localSizeBytes, LOCAL_SIZE_BYTES),
-        F(maxThreadsPerBlock, MAX_THREADS_PER_BLOCK),
-        F(numRegs, NUM_REGS),
-        F(ptxVersion, PTX_VERSION),
-        F(binaryVersion, BINARY_VERSION),
-        F(cacheModeCA, CACHE_MODE_CA),
-        F(maxDynamicSharedSizeBytes, MAX_DYNAMIC_SHARED_SIZE_BYTES),
-        F(preferredShmemCarveout, PREFERRED_SHARED_MEMORY_CARVEOUT),
-        F(clusterDimMustBeSet, CLUSTER_SIZE_MUST_BE_SET),
-        F(requiredClusterWidth, REQUIRED_CLUSTER_WIDTH),
-        F(requiredClusterHeight, REQUIRED_CLUSTER_HEIGHT),
-        F(requiredClusterDepth, REQUIRED_CLUSTER_DEPTH),
-        F(clusterSchedulingPolicyPreference, CLUSTER_SCHEDULING_POLICY_PREFERENCE),
-        F(nonPortableClusterSizeAllowed, NON_PORTABLE_CLUSTER_SIZE_ALLOWED)
-#undef F
+#define X(field, attribute) CUDART_FIELD(struct cudaFuncAttributes, field, attribute),
+        X(preferredShmemCarveout, CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT)
+            X(clusterDimMustBeSet, CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET)
+#include "lists/functions.def"
+#undef X
     };
     CUfunction found;
 
