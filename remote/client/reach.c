@@ -54,26 +54,20 @@ static CUresult import(const struct client_device *device, const struct client_d
     return client_own_result(result, &answer, 1);
 }
 
-static CUresult export(const struct client_device *device, const struct client_device *far,
-                       uint64_t address, struct client_call *answer)
-{
-    const CUresult result =
-        CLIENT_CALL(far, export, answer, address, (uint64_t)device->known.process);
-
-    return client_own_result(result, answer, 3);
-}
-
 /* The slab around an address; a server may say anything. NOT_READY: others fill its way to the
  * device's server. */
 static CUresult ask_owner(const struct client_device *device, const struct client_device *far,
                           uint64_t address, struct weft_range *slab, uint64_t *ticket)
 {
     struct client_call answer = {0};
-    CUresult result = export(device, far, address, &answer);
+    CUresult result = CUDA_ERROR_NOT_READY;
 
-    if (result == CUDA_ERROR_NOT_READY) { /* a server that looks for something makes room */
-        (void)import(device, far, (struct weft_range){far->base, far->span}, UINT64_MAX);
-        result = export(device, far, address, &answer);
+    for (int tries = 0; tries < 2 && result == CUDA_ERROR_NOT_READY; tries++) {
+        if (tries > 0) /* a server that looks for something makes room */
+            (void)import(device, far, (struct weft_range){far->base, far->span}, UINT64_MAX);
+        result = client_own_result(
+            CLIENT_CALL(far, export, &answer, address, (uint64_t)device->known.process), &answer,
+            3);
     }
     if (result != CUDA_SUCCESS)
         return result;
