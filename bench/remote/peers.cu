@@ -181,13 +181,15 @@ static void atomics(int device, int peer, int *sum)
     check(got == 40 * BLOCKS * BLOCK, "atomic additions of both", device);
 }
 
-/* Memory that is freed while a kernel of the other device stores to it, and what comes after it. */
+/* Memory that is freed once a kernel of the other device has stored to it, and what comes after:
+ * CUDA's cudaFree waits for no kernel of another device. */
 static void again(int device, int peer, size_t bytes)
 {
     for (int i = 0; i < 10; i++) {
         int4 *const block = memory_on(peer, bytes);
         on(device);
         move(block, block, bytes, 1, nullptr);
+        wait();
         on(peer);
         must(cudaFree(block), "free");
         int4 *const next = memory_on(peer, bytes);
