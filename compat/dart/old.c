@@ -186,7 +186,6 @@ OLD(gptr_setaddr, struct old_gptr *old, void *addr)
 OLD(gptr_incaddr, struct old_gptr *old, int64_t offs)
 {
     dart_gptr_t gptr;
-    size_t size;
 
     TRY_PLACES(old);
     TRY(to_new(*old, &gptr));
@@ -197,12 +196,12 @@ OLD(gptr_incaddr, struct old_gptr *old, int64_t offs)
         old->offset += (uint64_t)offs;
         return DART_OK;
     }
-    TRY(dart_team_size(gptr.teamid, &size));
-    const uint64_t bytes = segment->bytes;
+    TRY_TEAM(team, gptr.teamid);
+    const uint64_t bytes = segment->bytes, size = (uint64_t)team->members;
     const uint64_t at = (uint64_t)gptr.unitid * bytes + old->offset + (uint64_t)offs;
     if (bytes == 0 || at / bytes >= size)
-        return INVALID("by %lld, from offset %llu of unit %d of %zu", (long long)offs,
-                       (unsigned long long)old->offset, gptr.unitid, size);
+        return INVALID("by %lld, from offset %llu of unit %d of %d", (long long)offs,
+                       (unsigned long long)old->offset, gptr.unitid, team->members);
     gptr.unitid = (int32_t)(at / bytes) & 0x7fffff;
     gptr.addr_or_offs.offset = at % bytes;
     return to_old(gptr, old);

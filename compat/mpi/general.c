@@ -24,19 +24,24 @@ API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_func
     return weftmpi_request_keep(request, MPI_SUCCESS, handle);
 }
 
-/* It is complete now, or freed. Whether it is the other, too: then nobody names it any more. */
-static bool general_last(bool *now, struct weftmpi_request *request)
+/*
+ * It is complete now, or freed. Whether it was the other before: then nobody names it any more.
+ * Else another thread may end it at once, so nothing of it is looked at behind that.
+ */
+static bool general_last(bool *now, const bool *other)
 {
-    const struct general *general = request->state;
     LOCKED;
+    const bool last = *other;
 
     __atomic_store_n(now, true, __ATOMIC_RELEASE);
-    return general->complete && general->freed;
+    return last;
 }
 
 bool weftmpi_general_free(struct weftmpi_request *request)
 {
-    return general_last(&((struct general *)request->state)->freed, request);
+    struct general *general = request->state;
+
+    return general_last(&general->freed, &general->complete);
 }
 
 API(Grequest_complete, (MPI_Request handle))
@@ -44,9 +49,9 @@ API(Grequest_complete, (MPI_Request handle))
     REQUEST_IN(request, &handle);
     TRY(HOLDS(request->way == WEFTMPI_GENERAL && request->active, MPI_ERR_REQUEST,
               "no generalized request"));
-    return general_last(&((struct general *)request->state)->complete, request)
-               ? weftmpi_request_orphan(request)
-               : MPI_SUCCESS;
+    struct general *general = request->state;
+    return general_last(&general->complete, &general->freed) ? weftmpi_request_orphan(request)
+                                                             : MPI_SUCCESS;
 }
 
 bool weftmpi_general_poll(struct weftmpi_request *request, double seconds)

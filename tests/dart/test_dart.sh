@@ -38,6 +38,9 @@ done
 
 # ---- reports of waits: stderr is the file that the program reads ------------------------------------
 STALLS=$PWD/err WEFT_STALL_S=0.05 passes "names in reports" "$weftrun" -n 2 "$bin/tests/dart_stall"
+for kinds in cuda:1,cpu:1 cpu:1,cuda:1; do
+    STALLS=$PWD/err WEFT_STALL_S=0.05 passes "names in reports, $kinds" "$weftrun" --units $kinds "$bin/tests/far_dart_stall"
+done
 
 # ---- dartrun -------------------------------------------------------------------------------------
 ln -sf "$weftrun" weftrun

@@ -235,6 +235,62 @@ static void share_window(void)
     MPI_Win_free(&shared_window);
 }
 
+static int query(void *extra, MPI_Status *status)
+{
+    MPI_Status_set_cancelled(status, 0);
+    ++*(int *)extra;
+    return MPI_Status_set_elements(status, MPI_BYTE, 0);
+}
+
+static int release(void *extra)
+{
+    ++*(int *)extra;
+    return MPI_SUCCESS;
+}
+
+static int cancel(void *extra, int complete)
+{
+    (void)extra;
+    (void)complete;
+    return MPI_SUCCESS;
+}
+
+static MPI_Request general;
+static pthread_barrier_t both;
+
+static void *completes(void *unused)
+{
+    for (int i = 0; i < 20 * ROUNDS; i++) {
+        pthread_barrier_wait(&both);
+        MPI_Grequest_complete(general);
+        pthread_barrier_wait(&both);
+    }
+    return unused;
+}
+
+/* Another thread completes generalized requests while this one waits for them, or frees them. */
+static void generalized(void)
+{
+    pthread_t other;
+
+    pthread_barrier_init(&both, NULL, 2);
+    CHECK(pthread_create(&other, NULL, completes, NULL) == 0);
+    for (int i = 0; i < 20 * ROUNDS; i++) {
+        int calls = 0;
+        MPI_Grequest_start(query, release, cancel, &calls, &general);
+        MPI_Request own = general;
+        pthread_barrier_wait(&both);
+        if (i % 2 == 0)
+            MPI_Wait(&own, MPI_STATUS_IGNORE);
+        else
+            MPI_Request_free(&own);
+        pthread_barrier_wait(&both);
+        CHECK(own == MPI_REQUEST_NULL && calls == (i % 2 == 0 ? 2 : 1));
+    }
+    pthread_join(other, NULL);
+    pthread_barrier_destroy(&both);
+}
+
 int main(int argc, char **argv)
 {
     char buffer[THREADS * (sizeof(int) + MPI_BSEND_OVERHEAD)];
@@ -252,6 +308,7 @@ int main(int argc, char **argv)
         MPI_Comm_dup(MPI_COMM_WORLD, &comms[t]);
     together(run);
     share_window();
+    generalized();
     MPI_Comm_create_keyval(copied, deleted, &shared_key, NULL);
     MPI_Info_create(&shared_info);
     MPI_Type_contiguous(3, MPI_INT, &shared_type);
