@@ -49,12 +49,11 @@ static weft_job *job_of_two(void)
     setenv("WEFT_LOG", "error", 1);
     MUST(weft_open(&job, NULL, NULL) == WEFT_OK);
     weft_services_stop(job);
-    struct weft_process *processes = realloc(job->processes, PROCESSES * sizeof(*processes));
-    struct weft_process_entry *table =
-        realloc(job->space.state.process_table, PROCESSES * sizeof(*table));
+    struct weft_process *processes = weft_job_keep(job, PROCESSES, sizeof(*processes));
+    struct weft_process_entry *table = weft_job_keep(job, PROCESSES, sizeof(*table));
     MUST(processes != NULL && table != NULL);
-    processes[1] = processes[0];
-    table[1] = table[0];
+    processes[0] = processes[1] = job->processes[0];
+    table[0] = table[1] = job->space.state.process_table[0];
     table[1].exposed = job->space.state.exposed;
     job->processes = processes;
     job->space.state.process_table = table;

@@ -185,13 +185,14 @@ bool weft_printer_full(const struct weft_job *job)
     return __atomic_load_n(&job->printer->full, __ATOMIC_RELAXED);
 }
 
-void weft_printer_drain(struct weft_job *job)
+void weft_printer_drain(struct weft_job *job, uint64_t most_ns)
 {
     struct weft_bell *bell = &job->printer->bell;
+    const uint64_t begun = weft_now_ns();
 
     for (;;) {
         const uint32_t ticket = weft_bell_prepare(bell);
-        if (bytes_left(job->printer) == 0)
+        if (bytes_left(job->printer) == 0 || weft_now_ns() - begun >= most_ns)
             break;
         weft_bell_sleep(bell, ticket, LOOK_NS);
     }

@@ -91,9 +91,9 @@ bool weft_device_log(struct weft_job *job, const char *who, const char *text);
 /* The last line found no room, and there is none yet. */
 bool weft_printer_full(const struct weft_job *job);
 /*
- * Waits until all lines are printed; once the job has failed, only while standard output takes any.
- * Between runs, by the program's thread.
+ * Waits until all lines are printed, so many nanoseconds at most; once the job has failed, only
+ * while standard output takes any.
  */
-void weft_printer_drain(struct weft_job *job);
+void weft_printer_drain(struct weft_job *job, uint64_t most_ns);
 
 #endif

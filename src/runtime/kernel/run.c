@@ -160,7 +160,7 @@ static weft_status end_run(weft_job *job, double *milliseconds)
 {
     weft_trace_ran(job);
     weft_settle_ranks(job); /* the host program's notices to ranks, too: no later run has them */
-    weft_printer_drain(job);
+    weft_printer_drain(job, UINT64_MAX);
     weft_status status = weft_exchange(job, WEFT_EXCHANGE_RAN, NULL, 0, NULL);
     /* All ranks of the job have ended: it is no news any more that those of this process have. */
     for (uint32_t slot = 1; slot < job->ranks.slots; slot++)

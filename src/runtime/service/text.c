@@ -157,6 +157,7 @@ struct weft_name weft_slot_name(const struct weft_job *job, uint32_t slot)
 /* ---- from the rings ---------------------------------------------------------------------------
  */
 
+enum { LINES_NS = 100000000 }; /* how long an error waits for the lines before it */
 enum { MOST_BYTES = WEFT_LOG_TEXT + WEFT_LOG_ARGS * sizeof(weft_log_arg) };
 
 /* The message at the ring's tail. */
@@ -219,7 +220,8 @@ static enum weft_taken fail_command(struct weft_job *job, uint32_t slot,
 
     if (taken != WEFT_TAKEN)
         return taken;
-    hear(job, slot); /* what it logged before comes first, if there is room for it */
+    hear(job, slot); /* what it logged before comes first, where standard output takes it */
+    weft_printer_drain(job, LINES_NS);
     weft_services_work(job, command->pitch, work, sizeof(work));
     weft_job_fail(job,
                   command->tag < WEFT_STATUS_COUNT ? (weft_status)command->tag : WEFT_ERR_PROTOCOL,
