@@ -2,6 +2,7 @@
 #include "msg/copy.h"
 
 #include "abi/errand.h"
+#include "base/say.h"
 #include "device/keep.h"
 #include "order/atomic.h"
 
@@ -180,9 +181,12 @@ static bool copy_directly(struct weft_messages *m, const struct weft_transfer *t
     struct weft_keep *const keep = ops->keep != NULL ? ops->keep(device) : NULL;
     const bool held = keep != NULL &&
                       weft_keep_hold(keep, transfer->buffer, transfer->room, transfer->moved != 0);
-    const bool good = ops->copy(device, WEFT_STREAM_MESSAGES, transfer->sends ? there : here,
-                                transfer->sends ? here : there, bytes) == WEFT_OK &&
-                      weft_msg_settle(m);
+    const enum weft_level before = weft_err_level(WEFT_SAY_INFO); /* the message goes on */
+    const weft_status status =
+        ops->copy(device, WEFT_STREAM_MESSAGES, transfer->sends ? there : here,
+                  transfer->sends ? here : there, bytes);
+    weft_err_level(before);
+    const bool good = status == WEFT_OK && weft_msg_settle(m);
 
     if (held)
         weft_keep_release(keep);

@@ -1,14 +1,16 @@
 /*
  * Ranks log into a pipe that nobody reads: data moves on, also that of ranks whose own lines are
- * not printed, and an error ends the job. Into one whose reader is late: it gets every line. Into
- * one whose reader has left: that ends nothing, neither the services nor a program whose thread
- * prints while it waits for messages. And into a file whose writes take longer than the kernel, as
- * on a network: data moves on. The job runs in a child process.
+ * not printed, and an error ends the job. Into one whose reader is late: it gets every line, also
+ * where the job has failed a moment before. Into one whose reader has left: that ends nothing,
+ * neither the services nor a program whose thread prints while it waits for messages. And into a
+ * file whose writes take longer than the kernel, as on a network: data moves on. The job runs in a
+ * child process.
  */
 #include "support/test.h"
 
 enum { LINES = 5000, ROUNDS = 200, LAST = 8 /* rounds in which all log */, LONG = 100000 };
 enum { APART_LINES = 100, APART_US = 1000 };
+enum { PAUSE_MS = 1300 /* longer than a printer waits after a failure */, LATE_MS = 1700 };
 
 #ifndef __CUDACC__
 #include "base/task.h"
@@ -21,6 +23,7 @@ struct data {
     uint32_t lines; /* that rank 0 logs */
     bool apart;     /* with a pause after each */
     bool fails;     /* the last rank, when its messages have gone round */
+    bool pauses;    /* rank 0, when it has logged; then it fails */
 };
 
 WEFT_KERNEL(log_pipe_kernel, struct data, user)
@@ -34,6 +37,12 @@ WEFT_KERNEL(log_pipe_kernel, struct data, user)
             if (user->apart)
                 usleep(APART_US);
 #endif
+        }
+        if (user->pauses) {
+#ifndef __CUDACC__
+            usleep(PAUSE_MS * 1000);
+#endif
+            weft_notify(self, WEFT_COMM_WORLD, n, 1);
         }
     } else {
         const int right = me + 1 < n ? me + 1 : 1, left = me > 1 ? me - 1 : n - 1;
@@ -81,13 +90,11 @@ ssize_t write(int fd, const void *bytes, size_t count)
     return syscall(SYS_write, fd, bytes, count);
 }
 
-static int run(struct test_env *env, uint32_t lines, bool fails)
+static int run(struct test_env *env, struct data data)
 {
-    struct data data = {.lines = lines, .fails = fails};
-
     if (!test_prepare(env, &log_pipe_kernel))
         return TEST_FAILED;
-    env->expect = fails ? WEFT_ERR_RANK : WEFT_OK;
+    env->expect = data.fails || data.pauses ? WEFT_ERR_RANK : WEFT_OK;
     const int result = weft_run(env->job, &data, sizeof(data), NULL);
     TEST_EQ(env, result, env->expect);
     return TEST_PASSED;
@@ -95,12 +102,17 @@ static int run(struct test_env *env, uint32_t lines, bool fails)
 
 static int unread_body(struct test_env *env)
 {
-    return run(env, LONG, true);
+    return run(env, (struct data){.lines = LONG, .fails = true});
 }
 
 static int late_body(struct test_env *env)
 {
-    return run(env, LINES, false);
+    return run(env, (struct data){.lines = LINES});
+}
+
+static int paused_body(struct test_env *env)
+{
+    return run(env, (struct data){.lines = LINES, .pauses = true});
 }
 
 /* Until the kernel is over, the program's threads have messages to wait for. */
@@ -227,6 +239,18 @@ static bool survives_its_reader(int argc, char **argv, int (*body)(struct test_e
     return false;
 }
 
+static bool gets_all(int argc, char **argv, int (*body)(struct test_env *env), int late_ms)
+{
+    int end;
+    const pid_t pid = start(argc, argv, body, false, &end);
+
+    poll(NULL, 0, late_ms);
+    const int lines = read_lines(end);
+    if (lines != LINES)
+        fprintf(stderr, "FAILED %d lines of %d came, in order\n", lines, LINES);
+    return finish(pid) == TEST_PASSED && lines == LINES;
+}
+
 int main(int argc, char **argv)
 {
     int end;
@@ -239,15 +263,7 @@ int main(int argc, char **argv)
     if (!survives_its_reader(argc, argv, late_body) ||
         !survives_its_reader(argc, argv, messages_body))
         return TEST_FAILED;
-    const pid_t late = start(argc, argv, late_body, false, &end);
-    poll(NULL, 0, 500);
-    const int lines = read_lines(end);
-    result = finish(late);
-    if (lines != LINES) {
-        fprintf(stderr, "FAILED %d lines of %d came, in order\n", lines, LINES);
-        result = TEST_FAILED;
-    }
-    if (result != TEST_PASSED)
+    if (!gets_all(argc, argv, late_body, 500) || !gets_all(argc, argv, paused_body, LATE_MS))
         return TEST_FAILED;
     const pid_t slow = start(argc, argv, held_body, true, &end);
     result = finish(slow);

@@ -107,6 +107,7 @@ struct weft_transport {
     struct weft_lock lock;
     uint32_t outstanding; /* send completions that will come */
     bool stuck;           /* the provider had no room: drive it */
+    uint32_t vain; /* wakings by the receive queue's descriptor since something was in that queue */
 
     /* Who has the send lock. */
     struct weft_ofi_pool *packets; /* whose buffers the peer layer builds them in */
@@ -116,7 +117,6 @@ struct weft_transport {
     /* The receive task's own. */
     struct weft_ofi_op *released; /* buffers to be posted again */
     uint32_t posted;
-    uint32_t vain; /* wakings by its queue's descriptor since something was in the queue */
 };
 
 /* ---- choose.c: which provider, which interface, what it can do ---- */

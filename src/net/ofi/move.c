@@ -210,6 +210,7 @@ int weft_ofi_poll_receive(struct weft_transport *t, struct weft_transport_event 
     if (taken == -FI_EAVAIL && status == WEFT_OK)
         status = take_error(t);
     const bool ring = t->outstanding > 0 || t->stuck;
+    t->vain = taken > 0 ? 0 : t->vain;
     weft_unlock(&t->lock);
     if (taken < 0 && taken != -FI_EAGAIN && taken != -FI_EAVAIL)
         status = weft_ofi_failed(t, "it cannot receive", taken);
@@ -219,8 +220,6 @@ int weft_ofi_poll_receive(struct weft_transport *t, struct weft_transport_event 
                               (unsigned long long)entries[i].data);
     if (status != WEFT_OK)
         return -(int)status;
-    if (taken > 0)
-        t->vain = 0;
     if (taken == -FI_EAGAIN && ring) /* it polls for the send side, too */
         weft_bell_ring(&t->bells[WEFT_NET_SEND]);
     return count;
@@ -246,13 +245,16 @@ bool weft_ofi_sleep(struct weft_transport *t, uint64_t ns)
     const bool nothing = fi_trywait(t->fabric, queues, 1) == 0, waits = t->outstanding > 0;
     const bool both = waits && fi_trywait(t->fabric, queues + 1, 1) == 0;
     const bool soon = t->stuck || (waits && !both);
-    weft_unlock(&t->lock);
     const bool deaf = !waits && t->vain >= VAIN_MOST;
+    weft_unlock(&t->lock);
     const uint64_t longest = deaf ? VAIN_NS : soon ? SOON_NS : ns;
     const struct timespec most = {.tv_nsec = (long)(ns < longest ? ns : longest)};
     if (nothing)
         ppoll(polled, deaf ? 0 : both ? 2 : 1, &most, NULL);
-    if (nothing && !deaf)
+    if (nothing && !deaf) {
+        weft_lock(&t->lock);
         t->vain = polled[0].revents != 0 && !waits ? t->vain + 1 : 0;
+        weft_unlock(&t->lock);
+    }
     return true;
 }

@@ -118,17 +118,18 @@ static size_t bytes_left(struct weft_printer *printer)
 static void print_all(struct weft_job *job)
 {
     struct weft_printer *printer = job->printer;
-    uint64_t since = weft_now_ns();
+    uint64_t since = weft_now_ns(); /* it took some, or the job had not failed */
     size_t bytes;
 
     while ((bytes = bytes_left(printer)) != 0) {
         size_t done = print_some(printer, bytes);
-        if (done != 0) {
+        if (done != 0 || weft_job_status(job) == WEFT_OK) {
             since = weft_now_ns();
-        } else if (weft_job_status(job) != WEFT_OK && weft_now_ns() - since > GIVE_UP_NS) {
+        } else if (weft_now_ns() - since > GIVE_UP_NS) {
             printer->lost += bytes;
             done = bytes;
-        } else {
+        }
+        if (done == 0) {
             poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, LOOK_MS);
             continue;
         }
@@ -160,6 +161,18 @@ static void printer_main(void *argument)
     } while (!stop);
 }
 
+/* In random mode: without a call of the model, so that the reader changes no schedule. */
+static void print_at_once(struct weft_printer *printer)
+{
+    while (printer->bytes != 0) {
+        const size_t done = print_some(printer, printer->bytes);
+        printer->bytes -= done;
+        memmove(printer->lines, printer->lines + done, printer->bytes);
+        if (printer->bytes != 0)
+            poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, LOOK_MS);
+    }
+}
+
 bool weft_device_log(struct weft_job *job, const char *who, const char *text)
 {
     struct weft_printer *printer = job->printer;
@@ -173,9 +186,9 @@ bool weft_device_log(struct weft_job *job, const char *who, const char *text)
         printer->bytes += bytes;
     }
     __atomic_store_n(&printer->full, !fits, __ATOMIC_RELAXED);
-    weft_unlock(&printer->lock);
     if (weft_model != NULL)
-        print_all(job);
+        print_at_once(printer);
+    weft_unlock(&printer->lock);
     weft_bell_ring(&printer->bell);
     return fits;
 }
