@@ -188,6 +188,7 @@ static void leave(void)
     client_fail_waiting(CUDA_ERROR_DEINITIALIZED);
     weft_unlock(&client.lock);
     client_managed_stop();
+    weft_lock(&client.reaching);
     weft_lock(&client.lock);
     for (int d = 0; d < client.met; d++) {
         free(client.device[d].blocks.list);
@@ -197,6 +198,7 @@ static void leave(void)
             (struct weft_ranges){0};
     }
     weft_unlock(&client.lock);
+    weft_unlock(&client.reaching);
     client_print();
 }
 

@@ -137,7 +137,7 @@ CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, siz
 
     if (bytes == 0 || device == NULL)
         return device == NULL ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE;
-    CUresult result = CLIENT_CALL(device, alloc, &answer, bytes);
+    CUresult result = client_own_result(CLIENT_CALL(device, alloc, &answer, bytes), &answer, 1);
     if (result != CUDA_SUCCESS)
         return result;
     weft_lock(&client.lock);

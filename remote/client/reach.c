@@ -227,6 +227,7 @@ static CUresult reach_blocks(struct client_device *device, const struct client_d
 static CUresult let(struct client_device *device, struct client_device *peer, bool on)
 {
     CUresult result = CUDA_SUCCESS;
+    struct client_call answer = {0};
 
     if (((*peer_of(device, peer) & CLIENT_ENABLED) != 0) == on)
         return on ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
@@ -235,8 +236,10 @@ static CUresult let(struct client_device *device, struct client_device *peer, bo
     else
         let_go(device, NULL, peer->base, peer->span);
     if (result == CUDA_SUCCESS && is_near(device, peer)) /* variables, too */
-        result = CLIENT_CALL(device, peer_enable, NULL, (uint64_t)peer->known.number, on);
-    if (result == CUDA_SUCCESS)
+        result = client_own_result(
+            CLIENT_CALL(device, peer_enable, &answer, (uint64_t)peer->known.number, on), &answer,
+            1);
+    if (result == CUDA_SUCCESS || !on) /* what was mapped has gone */
         *peer_of(device, peer) ^= CLIENT_ENABLED;
     return result;
 }

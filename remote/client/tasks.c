@@ -162,7 +162,7 @@ static bool is_sent(void)
         const struct weft_record_link *link = &client.links.link[p];
         sent = sent && link->out.put == link->out.head && link->unsent == 0;
     }
-    return sent;
+    return sent && (client.links.status != WEFT_OK || weft_net_left(client.links.net));
 }
 
 static bool calls_nobody(void)

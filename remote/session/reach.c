@@ -239,6 +239,7 @@ SESSION_DO(import)
     const struct note wanted = {call->ticket, call->base, call->bytes};
     const uint64_t offset = call->base - call->arena;
     const bool maps = !is_own(session, call->base);
+    const struct weft_ranges *own = &session->device[record->device].reached;
     uint64_t there = 0;
 
     if (!session_is_arena(call->arena, call->span) || call->bytes == 0 || offset >= call->span ||
@@ -246,6 +247,8 @@ SESSION_DO(import)
         return SESSION_WRONG;
     const int devices = reached_by(session, call->base, &there);
     call->devices = (uint64_t)devices + 1;
+    if (call->ticket == 0 && weft_ranges_at(own, call->base) < own->count)
+        return CUDA_ERROR_NOT_READY; /* it is about to lose it (unimport), and would then */
     if (call->ticket == 0)
         return devices != 0 && there == call->bytes
                    ? reach(session, record->device, call->base, call->bytes)
@@ -288,7 +291,11 @@ static CUresult forget(struct weft_session *session, struct session_wait *wait, 
 
 SESSION_DO(unimport)
 {
-    return session_wait_device(session, record->device, -1, forget, call->base);
+    const int result = session_wait_device(session, record->device, -1, forget, call->base);
+    struct session_wait now = {.device = record->device, .value = call->base};
+
+    return result > 0 ? (int)forget(session, &now, (CUresult)result) /* its context is lost */
+                      : result;
 }
 
 /* The devices are idle. */

@@ -172,6 +172,13 @@ weft_status weft_net_put(struct weft_net *net, const struct weft_net_put *put);
 /* Non-blocking: makes `delivered` come soon for all puts to the process accepted so far. */
 weft_status weft_net_flush(struct weft_net *net, int process);
 
+/*
+ * Whether all that was put has left this process: `sent` says only that it was copied, maybe into a
+ * packet that goes with progress, once there is room. Local; by the thread that makes progress, or
+ * while none does.
+ */
+bool weft_net_left(const struct weft_net *net);
+
 /* Non-blocking; *did is set (never cleared) if anything moved. Errors: PROTOCOL, NETWORK. */
 weft_status weft_net_progress(struct weft_net *net, enum weft_net_side side, bool *did);
 

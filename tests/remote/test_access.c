@@ -340,6 +340,108 @@ static void earlier(void)
     IS(cudaErrorInvalidPitchValue, cudaDeviceSynchronize());
 }
 
+/* Disabled and enabled again while the device is busy, and its neighbour keeps it. */
+static void again(int device, int neighbour, int owner)
+{
+    int *far = memory_on(owner, BYTES), *own = memory_on(device, BYTES);
+
+    enable(device, owner);
+    enable(neighbour, owner);
+    on(device);
+    for (int i = 0; i < 5; i++)
+        slowly(own, 1, NULL);
+    OK(cudaDeviceDisablePeerAccess(owner));
+    OK(cudaDeviceEnablePeerAccess(owner, 0));
+    OK(cudaDeviceSynchronize());
+    CHECK(works(device, far, owner));
+}
+
+/* What the server refuses, which is told with a later call. */
+static void refuse(void)
+{
+    cudaEvent_t event;
+
+    OK(cudaEventCreate(&event));
+    OK(cudaEventDestroy(event));
+    (void)cudaEventRecord(event, NULL);
+    usleep(20000);
+}
+
+/* An earlier call's error comes with the answer to enabling, or to a reset: it decides nothing. */
+static void before(bool resets)
+{
+    int *its = memory_on(1, BYTES);
+
+    if (resets)
+        enable(0, 1);
+    on(0);
+    refuse();
+    if (resets) {
+        (void)cudaDeviceReset();
+        (void)cudaGetLastError();
+        enable(0, 1);
+    } else {
+        (void)cudaDeviceEnablePeerAccess(1, 0);
+        (void)cudaGetLastError();
+        const cudaError_t second = cudaDeviceEnablePeerAccess(1, 0);
+        CHECK(second == cudaSuccess || second == cudaErrorPeerAccessAlreadyEnabled);
+        (void)cudaGetLastError();
+    }
+    (void)cudaDeviceSynchronize();
+    (void)cudaGetLastError();
+    CHECK(works(0, its, 1));
+    CHECK(works(0, memory_on(1, 3 * SLAB), 1));
+    on(0);
+    OK(cudaDeviceDisablePeerAccess(1));
+}
+
+/* An earlier call's error comes with the answer to cudaMalloc: no memory is lost by it. */
+static void kept(void)
+{
+    size_t free_before, free_after, total;
+    int *more = NULL;
+
+    on(0);
+    OK(cudaMemGetInfo(&free_before, &total));
+    refuse();
+    if (cudaMalloc((void **)&more, 64 << 20) == cudaSuccess)
+        (void)cudaFree(more); /* may tell it, too */
+    (void)cudaDeviceSynchronize();
+    (void)cudaGetLastError();
+    OK(cudaMemGetInfo(&free_after, &total));
+    CHECK(free_before == free_after);
+}
+
+/* A neighbour whose context is lost keeps nobody from mapping what comes to an address next. */
+static void broken(void)
+{
+    int *far = memory_on(2, BYTES), *strange = memory_on(0, BYTES), *next = NULL;
+
+    enable(0, 2);
+    enable(1, 2);
+    on(1);
+    slowly(strange, 1, NULL);
+    CHECK(cudaDeviceSynchronize() != cudaSuccess);
+    on(2);
+    (void)cudaFree(far);
+    (void)cudaGetLastError();
+    alarm(10);
+    (void)cudaMalloc((void **)&next, BYTES); /* it may fail; it comes back */
+    alarm(0);
+}
+
+/* What was given just before the end leaves with it: no server is waited for in vain. */
+static void leave(void)
+{
+    int *mine = memory_on(0, BYTES);
+
+    for (int i = 0; i < 20; i++)
+        slowly(mine, 1, NULL);
+    const uint64_t start = weft_now_ns();
+    weft_client_close();
+    CHECK(weft_now_ns() - start < 4000000000);
+}
+
 static void lose(void)
 {
     cudaError_t error = cudaSuccess;
@@ -396,6 +498,16 @@ int main(int argc, char **argv)
         lose();
     else if (strcmp(which, "taken") == 0)
         taken();
+    else if (strcmp(which, "again") == 0)
+        again(0, 1, 2);
+    else if (strncmp(which, "before", 6) == 0)
+        before(which[6] != 0);
+    else if (strcmp(which, "kept") == 0)
+        kept();
+    else if (strcmp(which, "leave") == 0)
+        leave();
+    else if (strcmp(which, "broken") == 0)
+        broken();
     else
         access_all();
     if (tasks && !sessions_end())

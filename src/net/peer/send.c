@@ -302,6 +302,19 @@ weft_status weft_net_flush(struct weft_net *net, int process)
     return WEFT_OK;
 }
 
+bool weft_net_left(const struct weft_net *net)
+{
+    bool left = true;
+
+    for (int p = 0; p < net->open.processes; p++) {
+        const struct weft_peer *peer = &net->peers[p];
+        left = left && peer->puts.packed == peer->puts.accepted &&
+               (peer->open.at == NULL || peer->open.entries == 0) &&
+               (net->caps.acknowledges || peer->on_way == 0); /* a cell may come back late */
+    }
+    return left;
+}
+
 /* ---- progress -------------------------------------------------------------------------------- */
 
 weft_status weft_peer_drive(struct weft_net *net, bool *did)
