@@ -4,12 +4,7 @@
 # how, output, statuses, signals, and that nothing is left when either side ends or is cut off.
 # usage: test_weftrun_hosts.sh BIN-FOLDER
 set -u
-bin=$(cd "$1" && pwd)
-weftrun="$bin/weftrun"
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0
+source "$(dirname "$0")/weftrun_checks.sh"
 
 # reach HOST COMMAND...: like ssh, but here. Records what a spy on the other host would see.
 cat >reach <<'TEXT'
@@ -31,34 +26,6 @@ chmod +x reach
 WEFT_SILENCE_S=$(awk -v n="$(nproc)" '{ load = $1 / n / 4; print int(8 * (load > 4 ? 4 : load > 1 ? load : 1)) }' /proc/loadavg)
 export FOLDER=$folder WEFT_RSH="$folder/reach" WEFT_SILENCE_S
 
-fail() {
-    echo "FAILED: $name: $*"
-    failures=$((failures + 1))
-}
-# check NAME WANTED-STATUS COMMAND...: stdout and stderr land in files out and err.
-check() {
-    name=$1 wanted=$2
-    shift 2
-    timeout 300 "$@" >out 2>err </dev/null
-    got=$?
-    [ "$got" -eq "$wanted" ] || fail "status $got, not $wanted: $(head -3 err)"
-}
-has() {
-    grep -qF -- "$2" "$1" || fail "no \"$2\" in $1: $(head -3 "$1")"
-}
-one_line() {
-    [ "$(wc -l <err)" -eq 1 ] || fail "not one line: $(cat err)"
-}
-# nobody TEXT [SECONDS]: no process whose arguments end with this text is left, or will be within a minute
-# or so many. The text has this run's own number, $run, in it: others may run at the same time.
-export run=$$
-nobody() {
-    for _ in $(seq $((${2:-60} * 10))); do
-        pgrep -f -- "$1\$" >/dev/null || return
-        sleep 0.1
-    done
-    fail "still running: $(pgrep -af -- "$1\$")"
-}
 # where HOSTS OPTIONS: which process runs on which host, in one line.
 where() {
     timeout 300 "$weftrun" -H "$@" -- sh -c 'echo $WEFT_PROCESS:$REACHED' 2>err </dev/null |
@@ -302,5 +269,4 @@ wait $pid
 has err "host b is lost: nothing heard for $((WEFT_SILENCE_S + 2)) s"
 nobody "sleep 98778.$run"
 
-[ "$failures" -eq 0 ] && echo "all passed"
-exit $((failures != 0))
+finish
