@@ -124,7 +124,7 @@ static weft_status rank_calls(weft_job *job, uint64_t repeats, struct figures *f
     weft_status status = weft_prepare(job, &startup, THREADS, MOST_RANKS);
     const size_t here = (size_t)weft_numbers_of(job)->ranks_here;
     uint64_t *memory = status == WEFT_OK ? weft_malloc(job, 3 * here * sizeof(*memory)) : NULL;
-    struct startup_data data = {memory, repeats, memory + 2 * here};
+    struct startup_data data = {.memory = memory, .repeats = repeats, .wrong = memory + 2 * here};
     const double *intervals;
     size_t count;
 

@@ -66,20 +66,23 @@ static bool column_tasks(const struct matrix *m, uint64_t column, uint64_t step,
     bool good = true;
 
     for (uint64_t row = column; good && row < m->tiles; row++)
-        good = add(to, &(struct factor_task){FACTOR_GEMM, row, column, step});
+        good = add(to, &(struct factor_task){
+                           .what = FACTOR_GEMM, .row = row, .column = column, .step = step});
     for (uint64_t row = column; good && row < m->tiles && column == step + 1; row++)
-        good = add(to, &(struct factor_task){row == column ? FACTOR_POTRF : FACTOR_TRSM, row,
-                                             column, column});
+        good = add(to, &(struct factor_task){.what = row == column ? FACTOR_POTRF : FACTOR_TRSM,
+                                             .row = row,
+                                             .column = column,
+                                             .step = column});
     return good;
 }
 
 bool matrix_tasks(const struct matrix *m, bool (*add)(void *to, const struct factor_task *task),
                   void *to)
 {
-    bool good = add(to, &(struct factor_task){FACTOR_POTRF, 0, 0, 0});
+    bool good = add(to, &(struct factor_task){.what = FACTOR_POTRF});
 
     for (uint64_t row = 1; good && row < m->tiles; row++)
-        good = add(to, &(struct factor_task){FACTOR_TRSM, row, 0, 0});
+        good = add(to, &(struct factor_task){.what = FACTOR_TRSM, .row = row});
     for (uint64_t step = 0; good && step < m->tiles; step++)
         for (uint64_t column = step + 1; good && column < m->tiles; column++)
             good = column_tasks(m, column, step, add, to);

@@ -171,7 +171,8 @@ static bool add_entry(struct reader *r, uint64_t row, uint64_t column, double va
         r->entries = grown;
         r->entry_room = room;
     }
-    r->entries[r->count++] = (struct entry){(uint32_t)(row - 1), (uint32_t)(column - 1), value};
+    r->entries[r->count++] = (struct entry){
+        .row = (uint32_t)(row - 1), .column = (uint32_t)(column - 1), .value = value};
     return true;
 }
 

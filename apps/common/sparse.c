@@ -98,8 +98,10 @@ const char *sparse_symmetrize(struct sparse *matrix)
     for (uint64_t row = 0; row < matrix->rows; row++) {
         for (uint64_t i = matrix->row_start[row]; i < matrix->row_start[row + 1]; i++) {
             uint32_t column = matrix->column_of[i];
-            entries[2 * i] = (struct entry){(uint32_t)row, column, matrix->value[i]};
-            entries[2 * i + 1] = (struct entry){column, (uint32_t)row, matrix->value[i]};
+            entries[2 * i] =
+                (struct entry){.row = (uint32_t)row, .column = column, .value = matrix->value[i]};
+            entries[2 * i + 1] =
+                (struct entry){.row = column, .column = (uint32_t)row, .value = matrix->value[i]};
         }
     }
     struct sparse sum;

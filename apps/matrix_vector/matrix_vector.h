@@ -24,10 +24,10 @@ struct multiplying {
     uint64_t count;
     int verify;
     const float *matrix;   /* by columns, so that a row's neighbours lie side by side */
-    const float *kinds;    /* KINDS vectors, */
-    const float *expected; /* and their products */
-    float *inbox;          /* of each rank SLOTS batches: what comes, */
-    float *outbox;         /* and what is sent */
+    const float *kinds;    /* KINDS vectors */
+    const float *expected; /* their products */
+    float *inbox;          /* of each rank SLOTS batches: what comes */
+    float *outbox;         /* of each rank SLOTS batches: what is sent */
     uint64_t *wrong;       /* products, by rank */
 };
 

@@ -107,7 +107,8 @@ static bool check(const struct problem *problem, const struct power_result *resu
 static bool report(const struct problem *problem, const struct power_data *data, double *vector,
                    double milliseconds)
 {
-    struct power_result result = {data->done, data->eigenvalue, vector};
+    struct power_result result = {
+        .iterations = data->done, .eigenvalue = data->eigenvalue, .vector = vector};
     if (data->outcome == POWER_NO_WINDOW) {
         complain("the kernel could not create its window");
         return false;

@@ -55,15 +55,15 @@ struct place {
     uint64_t x_first;        /* where its block of x begins */
     uint32_t witness;        /* a rank of its device that others put raw to (not in column 0) */
     uint32_t opening;        /* notices that it waits for before a multiplication */
-    uint32_t children;       /* counterparts that put x to it, each in a round of its own, */
-    uint32_t parent;         /* and the column of the one that it puts x to, unless this is 0 */
-    weft_put_item *puts[2];  /* what it puts in column 0, by the parity of raw, */
-    uint32_t puts_count;     /* so many */
-    uint32_t mirrors;        /* or instead: processes to which it stores x (mirror.h) */
+    uint32_t children;       /* counterparts that put x to it, each in a round of its own */
+    uint32_t parent;         /* the column of the one that it puts x to; 0: none */
+    weft_put_item *puts[2];  /* what it puts in column 0, by the parity of raw */
+    uint32_t puts_count;     /* length of puts[0], puts[1] */
+    uint32_t mirrors;        /* instead of puts: processes to which it stores x (mirror.h) */
     struct power_rows rows;  /* those of its slice of x */
-    uint32_t narrow_lanes;   /* threads for a narrow row, */
-    uint64_t narrow_most;    /* which has at most so many entries, */
-    uint64_t wide_rows;      /* and how many of its whole rows have more (multiply.h) */
+    uint32_t narrow_lanes;   /* threads for a narrow row */
+    uint64_t narrow_most;    /* entries that a narrow row has at most */
+    uint64_t wide_rows;      /* its whole rows that have more entries (multiply.h) */
     uint64_t split_begin;    /* the split rows in its slice of x: indices in the list of all */
     uint64_t split_end;
 };

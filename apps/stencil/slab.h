@@ -34,8 +34,9 @@ struct slab {
     uint32_t first, last; /* its rows, both included, counted in the part from 1 */
     int below, above;     /* world ranks, -1: none */
     bool marches;         /* how it computes rows: march.h, or wave.h */
-    double *arena_below;  /* that of the device of the rank below, if it is another one and */
-    double *arena_above;  /* mapped; NULL: what it needs is put */
+    /* Of the device of the rank below, or above, if it is another one and mapped; NULL: what that
+     * rank needs is put. */
+    double *arena_below, *arena_above;
 };
 
 WEFT_DEVICE_FN struct stencil_sweep make_sweep(weft_self *self, const struct stencil_part *part)

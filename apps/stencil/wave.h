@@ -18,9 +18,9 @@ WEFT_DEVICE_FN struct stencil_row shared_row(const struct slab *slab, uint32_t n
 
 /* Some planes of the rank's rows. Of two rows lap is in shared memory, and fly. */
 struct chunk {
-    struct stencil_part part; /* nz: how many, */
-    uint32_t planes;          /* at most */
-    size_t offset;            /* of the first, in a field */
+    struct stencil_part part; /* nz: how many planes it has */
+    uint32_t planes;          /* how many it may have */
+    size_t offset;            /* of the first plane, in a field */
 };
 
 WEFT_DEVICE_FN struct stencil_row chunk_row(const struct slab *slab, const struct chunk *chunk,
@@ -100,7 +100,7 @@ APART void wave(const struct slab *slab, uint32_t from, uint32_t to, struct sten
 {
     const uint32_t at_once = STENCIL_DEEP * slab->sweep.z_step;
     const uint32_t room = SLAB_POINTS / slab->part.nx;
-    struct chunk chunk = {slab->part, at_once < room ? at_once : room, 0};
+    struct chunk chunk = {.part = slab->part, .planes = at_once < room ? at_once : room};
 
     for (uint32_t z = 0; from <= to && z < slab->part.nz; z += chunk.planes) {
         const uint32_t left = slab->part.nz - z;

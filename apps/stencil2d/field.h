@@ -11,8 +11,8 @@
  * points.
  */
 struct field {
-    const double *in, *above, *below;    /* the rows above and below it, */
-    const double *above_two, *two_below; /* and next to those; beyond an edge any row */
+    const double *in, *above, *below;    /* the first row; the rows above and below all */
+    const double *above_two, *two_below; /* the rows next to those; beyond an edge any row */
     double *out;
     size_t from, to, rows, columns;
     uint32_t edges; /* EDGE_ */

@@ -12,9 +12,9 @@ enum { TREE_MOST_CHILDREN = 100 };
 struct tree {
     uint32_t geometric; /* else binomial */
     uint32_t depth;     /* geometric: nodes so deep have no children */
-    uint32_t root;      /* binomial: children of the root, */
-    uint32_t children;  /* of other nodes, or none, */
-    uint32_t below;     /* if their number is below this */
+    uint32_t root;      /* binomial: children of the root */
+    uint32_t children;  /* binomial: children of another node, or none */
+    uint32_t below;     /* binomial: nodes whose number is below this have children */
     /* geometric: nodes of at least at_least[k] have k children or more; so all devices agree */
     uint32_t at_least[TREE_MOST_CHILDREN + 1];
 };

@@ -16,8 +16,8 @@ enum { BEGAN = STAGES, ENDED, TICKS, WRONG, MEMORY, SHARED };
 struct queue_form {
     uint64_t count, bytes, what;
     uint64_t window; /* slots under way at most; 0: as many as the queue has */
-    uint64_t every;  /* each so-manyth has a completion; 0: a quarter of the queue */
-    uint64_t batch;  /* and each so-manyth rings; 0: when the queue is full */
+    uint64_t every;  /* one request in so many has a completion; 0: in a quarter of the queue */
+    uint64_t batch;  /* one request in so many rings the doorbell; 0: when the queue is full */
     uint64_t reuse;  /* a request is the one before, with another index and other data */
     uint64_t stages; /* the clock is read between stages. 2: polls that find nothing, instead */
     uint64_t puts;   /* weft_put instead, of count and bytes */

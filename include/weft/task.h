@@ -226,8 +226,8 @@ WEFT_API weft_status weft_tasks_end(weft_job *job);
 /* What a place has done between weft_tasks_begin and weft_tasks_end. */
 typedef struct weft_task_numbers {
     uint64_t executed; /* calls of bodies by this place's ranks */
-    uint64_t taken;    /* tasks that it took from other places, */
-    uint64_t given;    /* and that others took from it */
+    uint64_t taken;    /* tasks that it took from other places */
+    uint64_t given;    /* tasks that others took from it */
     uint64_t bytes;    /* moved for those it took, both ways */
 } weft_task_numbers;
 /* Gives the numbers of this place, after weft_tasks_end. Errors: STATE. */

@@ -35,7 +35,7 @@ static_assert(sizeof(struct weft_coll_cell) == WEFT_COLL_CELL, "cells of all ran
 
 /* What a rank knows of a communicator of several processes. */
 struct weft_coll_known {
-    uint32_t comm;   /* handle, and */
+    uint32_t comm;   /* its handle */
     uint32_t win;    /* the window over this memory of its members; stale: there is none */
     uint32_t mapped; /* every member maps that of every other */
     uint32_t unused;

@@ -107,8 +107,8 @@ enum { WEFT_TRACE_CALL, WEFT_TRACE_INNER, WEFT_TRACE_DEPTHS };
 
 /* The writer's end of a log. */
 struct weft_tracer {
-    uint32_t most;  /* events in the log: a power of two; */
-    uint32_t every; /* and so is this: of so many one is a WEFT_TRACE_CLOCK, on a GPU */
+    uint32_t most;  /* events in the log: a power of two */
+    uint32_t every; /* on a GPU: of so many events one is a WEFT_TRACE_CLOCK; a power of two */
     uint32_t alias; /* 0: no trace; else what names of routes differ by (rank/route.h) */
     struct weft_trace_log *log __attribute__((aligned(16)));
     uint64_t count;

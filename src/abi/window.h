@@ -35,11 +35,11 @@ struct weft_comm_entry {
     uint32_t slots;             /* length of rank_of_slot */
     int32_t members_here;
     uint32_t leader_slot; /* this process's lowest member */
-    int32_t leaders;      /* processes that have members, */
-    int32_t *leader;      /* in ascending order, */
-    int32_t leader_index; /* and this process among them; -1: none */
-    int32_t *by_process;  /* the ranks by process, in the order of `leader`, then by rank; */
-    int32_t *first; /* by leader: where its process's ranks begin there; behind them the end */
+    int32_t leaders;      /* processes that have members */
+    int32_t *leader;      /* those processes, in ascending order */
+    int32_t leader_index; /* the index of this process in `leader`; -1: none */
+    int32_t *by_process;  /* the ranks by process, in the order of `leader`, then by rank */
+    int32_t *first; /* by leader: where its process's ranks begin in by_process; then the end */
     int32_t least;  /* ranks that each of these processes has at least */
     uint32_t generation;
 };
@@ -48,7 +48,7 @@ struct weft_window_entry {
     unsigned char *address; /* where this process maps it; NULL: not mapped */
     uint64_t bytes;
     uint64_t home; /* its address in its owner's process */
-    uint64_t key;  /* and offset: where the network finds it */
+    uint64_t key;  /* where the network finds it: key and offset */
     uint64_t key_offset;
 };
 

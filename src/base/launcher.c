@@ -35,9 +35,10 @@ struct weft_launcher weft_launcher(void)
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         const char *value = getenv(known[i].variable);
         if (value != NULL && count_in(value) > 0)
-            return (struct weft_launcher){known[i].name, known[i].mpi, count_in(value)};
+            return (struct weft_launcher){
+                .name = known[i].name, .mpi = known[i].mpi, .processes = count_in(value)};
     }
     if (weft_launcher_pmix())
-        return (struct weft_launcher){"a launcher that speaks PMIx", NULL, 0};
+        return (struct weft_launcher){.name = "a launcher that speaks PMIx"};
     return (struct weft_launcher){0};
 }

@@ -141,13 +141,14 @@ WEFT_INLINE uint64_t weft_ccl_put(const uint64_t word[], int32_t members, const 
         WEFT_CCL_IF_SUM(call, how, WEFT_BF16, something)                                           \
         WEFT_CCL_IF_SUM(call, how, WEFT_F16, something)                                            \
         {                                                                                          \
-            const struct weft_ccl_how how = {(call)->type, (call)->operation, false};              \
+            const struct weft_ccl_how how = {.type = (call)->type,                                 \
+                                             .operation = (call)->operation};                      \
             something;                                                                             \
         }                                                                                          \
     } while (0)
 #define WEFT_CCL_IF_SUM(call, how, of, something)                                                  \
     if ((call)->operation == WEFT_SUM && (call)->type == (of)) {                                   \
-        const struct weft_ccl_how how = {of, WEFT_SUM, true};                                      \
+        const struct weft_ccl_how how = {.type = of, .operation = WEFT_SUM, .sum = true};          \
         something;                                                                                 \
     } else
 

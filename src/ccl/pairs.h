@@ -111,7 +111,7 @@ WEFT_INLINE bool weft_pair_receive(const struct weft_column *c, const struct wef
 WEFT_INLINE struct weft_pair_slice weft_pair_slice(const struct weft_column *c,
                                                    const struct weft_ccl_side *side)
 {
-    struct weft_pair_slice slice = {0, 0, 0};
+    struct weft_pair_slice slice = {.first = 0};
 
     if (side->peer >= 0 && c->column < side->columns) {
         const uint64_t each = weft_ccl_each(side->bytes, side->columns), first = each * c->column;

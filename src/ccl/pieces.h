@@ -243,7 +243,7 @@ WEFT_INLINE void weft_pieces_fold_all(const struct weft_column *c, const struct 
     const uint32_t from = weft_ccl_whole(own, span.bytes);
     const uint32_t to = weft_ccl_whole(call->target + span.at, span.bytes);
     const uint32_t whole = from < to ? from : to;
-    const struct weft_ccl_how any = {call->type, call->operation, false};
+    const struct weft_ccl_how any = {.type = call->type, .operation = call->operation};
 
     WEFT_CCL_WITH_HOW(call, how, weft_pieces_fold(c, p, span, whole, own, most, how));
     WEFT_ROLLED

@@ -28,7 +28,7 @@ WEFT_INLINE struct weft_gplace weft_gptr_rows(weft_self *self, const weft_gspace
                                               weft_gptr g, uint64_t width, uint64_t pitch,
                                               uint64_t height, const char *call)
 {
-    struct weft_gplace to = {0, 0, 0};
+    struct weft_gplace to = {.win = 0};
     struct weft_gfault fault;
 
     if (WEFT_UNLIKELY(!weft_gptr_find(space, g, width, pitch, height, &to, &fault)))

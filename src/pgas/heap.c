@@ -326,6 +326,7 @@ weft_status weft_host_heap_numbers(weft_job *job, weft_heap_numbers *numbers)
     WEFT_TRY(weft_pgas_enter(job, "weft_host_heap_numbers", &pgas));
     WEFT_TRY(weft_host_place(job, "weft_host_heap_numbers", "numbers", numbers));
     weft_buddy_count(pgas->buddy, &n);
-    *numbers = (weft_heap_numbers){pgas->buddy->bytes, n.free, n.largest};
+    *numbers =
+        (weft_heap_numbers){.bytes = pgas->buddy->bytes, .free = n.free, .largest = n.largest};
     return WEFT_OK;
 }

@@ -42,7 +42,7 @@ WEFT_INLINE bool weft_route_lane(weft_self *self, uint32_t handle, int target, b
     /* Routes of communicators are kept under negative numbers, which are no rank of a window. */
     const bool hit = target >= 0 && kept.handle == (handle ^ self->tracer.alias) &&
                      kept.target == (window ? target : ~target);
-    struct weft_targets found = {NULL, NULL, 0};
+    struct weft_targets found = {.members = 0};
 
     *to = kept.route;
     *keep = mine && weft_cached_is_clear(&kept);

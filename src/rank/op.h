@@ -19,7 +19,7 @@ enum { WEFT_OP_DONE, WEFT_OP_PUT, WEFT_OP_ASK, WEFT_OP_QUEUE };
 
 WEFT_INLINE weft_op weft_op_done(void)
 {
-    const weft_op op = {0, 0, WEFT_OP_DONE};
+    const weft_op op = {.kind = WEFT_OP_DONE};
     return op;
 }
 

@@ -155,7 +155,8 @@ struct weft_targets {
 WEFT_HOT struct weft_targets weft_targets_of_window(weft_self *self, weft_win win, const char *call)
 {
     const struct weft_window *window = weft_check_window(self, win, call);
-    const struct weft_targets all = {window->member, window->entry, window->members};
+    const struct weft_targets all = {
+        .member = window->member, .entry = window->entry, .members = window->members};
     return all;
 }
 
@@ -170,7 +171,7 @@ WEFT_HOT struct weft_targets weft_find_window(weft_self *self, weft_win win, int
 WEFT_HOT struct weft_targets weft_targets_of_comm(weft_self *self, weft_comm comm, const char *call)
 {
     const struct weft_comm_entry *entry = weft_check_comm(self, comm, call);
-    const struct weft_targets all = {entry->member, NULL, entry->members};
+    const struct weft_targets all = {.member = entry->member, .members = entry->members};
     return all;
 }
 

@@ -54,8 +54,8 @@ static_assert(sizeof(struct weft_exposed) == 64, "the counters begin at a line o
 
 struct weft_process_entry {
     int32_t first_rank, ranks;
-    struct weft_exposed *exposed; /* mapped; NULL: reach it through the host proxy, */
-    uint64_t queued;              /* or, if this is not 0, by queues of the ranks */
+    struct weft_exposed *exposed; /* mapped; NULL: its ranks are reached by queues or by the host */
+    uint64_t queued;              /* not 0: by queues of the ranks */
 };
 
 /* A rank's ring of logs: how far it has written, and its host has read. */
@@ -218,7 +218,7 @@ struct weft_self {
     struct weft_link *link;
     struct weft_waiting *waiting; /* host memory */
     unsigned char *exchange;      /* all ranks' memory for collectives (abi/coll.h), or NULL */
-    uint64_t exchange_bytes;      /* and of each */
+    uint64_t exchange_bytes;      /* of each rank there */
     void *shared;                 /* weft_shared; CPU device only */
     size_t shared_bytes;          /* of weft_shared; CPU device only */
     uint32_t slot;
@@ -239,13 +239,13 @@ struct weft_self {
                             many queues have something under way */
     uint32_t sent;       /* commands whose source matters to flush_local */
     uint32_t local_done; /* how many of `sent` are known to be done */
-    uint32_t asks;       /* asked for, in all */
-    uint32_t results;    /* and how many of them for the link */
-    uint64_t fetched;    /* what the last of those brought */
+    uint32_t asks;       /* answers asked for, in all */
+    uint32_t results;    /* how many asks were for the link */
+    uint64_t fetched;    /* what the last of these results brought */
     uint8_t op_stamp;    /* in a weft_op: of the job and the rank */
     uint64_t *sent_to;   /* commands, by target process; the lower half is compared with settled */
-    uint64_t *asked;     /* asks, by process; */
-    uint64_t *answered;  /* known to be answered */
+    uint64_t *asked;     /* asks, by process */
+    uint64_t *answered;  /* asks that are known to be answered, by process */
     uint32_t *settled;   /* last done_remote seen, by process */
     struct weft_gda_queue *queues; /* by process; NULL: the rank drives none */
     uint32_t replies;              /* collectives asked for */

@@ -31,10 +31,10 @@ struct __align__(16) weft_cached
 #if WEFT_WARPS
 /* Calls by one warp, or one thread (rank/warp.h). */
 struct weft_scopes {
-    unsigned lock;               /* who has it acts for the rank, */
-    unsigned alone;              /* and is this thread, + 1 */
+    unsigned lock;               /* who has it acts for the rank */
+    unsigned alone;              /* the thread that has the lock, + 1 */
     uint32_t turns[32];          /* of each warp, as weft_port.turn */
-    struct weft_cached kept[32]; /* and the route that it found last */
+    struct weft_cached kept[32]; /* of each warp: the route that it found last */
 };
 #endif
 
@@ -43,8 +43,8 @@ struct weft_cuda_rank {
     uint64_t zero;  /* weft_far */
     unsigned posting, failing;
     struct weft_cached routes[WEFT_ROUTES];
-    uint32_t missed;    /* what was not among them last: its handle, */
-    int32_t missed_end; /* and the target after those that were found then */
+    uint32_t missed;    /* the handle that was not among the routes last */
+    int32_t missed_end; /* the target after those that were found then */
     double sums[32];    /* weft_block_sum: one a warp */
 #if WEFT_WARPS
     struct weft_scopes scopes;

@@ -97,8 +97,8 @@ struct weft_mail_end {
     uint32_t line;    /* next */
     uint32_t given;   /* credit of lines, as last read or given */
     uint32_t passed;  /* producer: units that went far since the near ring was looked at in vain */
-    uint32_t peeked;  /* consumer: units of the payload of the frame last peeked at, */
-    bool near_peeked; /* and in which ring, if there are any */
+    uint32_t peeked;  /* consumer: units of the payload of the frame last peeked at */
+    bool near_peeked; /* consumer: that payload is in the near ring */
 };
 
 /* Begins to count at `start`. Before anyone uses the ring, whose memory is zero. */

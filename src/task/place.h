@@ -89,8 +89,8 @@ struct weft_task_record {
     uint32_t body, flags, priority;
     uint32_t books; /* which: those of its phase (struct weft_task_mail) */
     uint64_t end;
-    int32_t home;              /* the place in whose books it is, */
-    uint32_t home_slot;        /* and its slot there */
+    int32_t home;              /* the place in whose books it is */
+    uint32_t home_slot;        /* its slot there */
     uint32_t parent;           /* it is some calls of that slot's task: slot + 1 */
     uint32_t host, generation; /* the host program's name for it: number + 1; 0: none */
     uint32_t many;             /* calls: 1; 2: they have begun, by tickets (weft_task_begin) */
@@ -119,8 +119,8 @@ struct weft_task_rank {
     /* Of a run, of which the place has not heard: steps; those that had to wait; time of bodies */
     uint64_t stepped, waited, busy;
     uint32_t kept;    /* slot + 1 of its next task, of whose calls it has begun some; 0: none */
-    uint32_t brief;   /* tasks that it may run before it looks at the clock again; */
-    uint64_t looked;  /* when it did */
+    uint32_t brief;   /* tasks that it may run before it looks at the clock again */
+    uint64_t looked;  /* when it last looked at the clock */
     uint32_t spawned; /* by a task that writes copies, until they are back: slot + 1, and so on */
     uint32_t began;   /* its slots are lists: they stay when the kernel pauses */
     uint32_t *cell;   /* of the deque: `slots` of them */

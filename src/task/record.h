@@ -18,7 +18,7 @@ struct weft_task_going {
     struct weft_task_run run;
     uint64_t ticket; /* the last one, counted from the run's first */
     uint64_t at;     /* its step */
-    uint64_t epoch;  /* and its epoch */
+    uint64_t epoch;  /* the step's epoch */
     uint32_t number; /* of the run */
     uint32_t begun;  /* the rank has a step to run; 0: there is none */
     uint32_t last;   /* it was the last one of its task */

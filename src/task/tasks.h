@@ -20,7 +20,7 @@ struct weft_tasks {
     uint32_t runs; /* of recorded tasks */
     struct weft_recording *recordings, *running;
     uint32_t next;                   /* number of a host's task to look at first for a free one */
-    uint8_t books[WEFT_TASK_STATES]; /* that the task is in */
+    uint8_t books[WEFT_TASK_STATES]; /* by number: the books that the task is in */
     struct weft_task_place *image;   /* for copies of the place and its ranks */
     bool begun;                      /* the kernel was started */
     weft_task_numbers numbers;

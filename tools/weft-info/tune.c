@@ -60,7 +60,7 @@ static bool open_target(const struct weft_config *config, struct target *target)
 static void add(struct tuned *values, int *count, const char *name, uint64_t value,
                 const char *device)
 {
-    values[(*count)++] = (struct tuned){name, value, device};
+    values[(*count)++] = (struct tuned){.name = name, .value = value, .device = device};
     printf("  taken: WEFT_%s=%llu%s%s%s\n", name, (unsigned long long)value,
            device != NULL ? " (with WEFT_DEVICE=" : "", device != NULL ? device : "",
            device != NULL ? ")" : "");

@@ -206,7 +206,7 @@ static void member(struct cursor *c, const char *key, struct trace_line *line)
 
 const char *trace_parse(const char *text, size_t bytes, struct trace_line *line)
 {
-    struct cursor c = {text, text + bytes, NULL};
+    struct cursor c = {.at = text, .end = text + bytes};
 
     memset(line, 0, sizeof(*line));
     line->pid = line->tid = line->tag = line->to = line->count = line->events = line->bytes = -1;

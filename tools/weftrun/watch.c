@@ -22,7 +22,7 @@ enum stage { RUNNING, ENDING, TERMINATED, KILLED };
 struct watch {
     struct job *job;
     int children;          /* signalfd of SIGCHLD */
-    int signals;           /* and of those that are passed on */
+    int signals;           /* signalfd of the signals that are passed on */
     struct pollfd *polled; /* those two, input, two for each process and each host; twice as long */
     struct remote_events events;
     int running;

@@ -83,7 +83,7 @@ struct job {
     const struct options *options;
     struct process *processes;
     sigset_t signals;    /* the mask that weftrun was started with */
-    struct rlimit files; /* and its limit of open files */
+    struct rlimit files; /* the limit of open files that it was started with */
     int listener;        /* the root's socket, for process 0; -1: it has none here */
     int first;           /* the first process on this host */
     char root[WEFT_ROOT_BYTES];

@@ -222,7 +222,8 @@ static bool check(const void *argument, const void *all)
     struct spmv_problem whole = {.square = true, .grid = state->product.problem.grid};
     const uint64_t n = order(state), columns = whole.grid.columns;
     const double *blocks = all;
-    struct power_result found = {settings->iterations, 0, malloc((n + 1) * sizeof(double))};
+    struct power_result found = {.iterations = settings->iterations,
+                                 .vector = malloc((n + 1) * sizeof(double))};
     double error = INFINITY;
     bool good =
         machine_copy(&found.eigenvalue, state->step[0].eigenvalue, sizeof(found.eigenvalue)) &&

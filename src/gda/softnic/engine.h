@@ -71,11 +71,11 @@ struct weft_softnic_queue {
     uint64_t fetched;  /* slots */
     uint64_t rung;     /* the last doorbell */
     uint64_t quiet_at; /* the doorbell up to which all is complete; any thread may read it */
-    struct weft_softnic_work *works; /* a ring of as many as there are slots: */
-    uint64_t first, next, end;       /* the oldest; the next to begin; the next to fetch */
+    struct weft_softnic_work *works; /* a ring of as many as there are slots */
+    uint64_t first, next, end;       /* in it: the oldest; the next to begin; the next to fetch */
     bool stopped;                    /* a request failed before it was begun */
-    uint32_t broken;                 /* the syndrome that ended it, */
-    uint32_t failed;                 /* and the index */
+    uint32_t broken;                 /* the syndrome that ended it */
+    uint32_t failed;                 /* the index of the request that failed */
 };
 
 /* Makes the NIC's end of a queue whose next slot is `start`. False: no memory. */

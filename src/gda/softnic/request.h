@@ -15,8 +15,8 @@ struct weft_softnic_request {
     uint64_t remote;
     uint32_t rkey;
     uint64_t value, compare;     /* of an atomic */
-    const unsigned char *inside; /* a WRITE's inline data; NULL: it is at */
-    uint64_t address;            /* this address, by this key. Where what is fetched goes, too */
+    const unsigned char *inside; /* a WRITE's inline data; NULL: it is at `address` */
+    uint64_t address;            /* by `lkey`: a WRITE's data; where what is fetched goes */
     uint32_t bytes, lkey;
 };
 

@@ -63,7 +63,8 @@ WEFT_INLINE bool weft_queue_write(weft_self *self, int process, struct weft_gda_
             weft_queue_read(data, source, piece);
             weft_wqe_inline(&wqe, 0, qpn, to, data, piece, false);
         } else {
-            const struct weft_gda_local from = {(uint64_t)(uintptr_t)source, piece, lkey};
+            const struct weft_gda_local from = {
+                .address = (uint64_t)(uintptr_t)source, .bytes = piece, .lkey = lkey};
             weft_wqe_move(&wqe, WEFT_MLX5_WRITE, 0, qpn, to, from, false);
         }
         if (!weft_queue_post(self, process, &wqe, false))
@@ -81,7 +82,8 @@ WEFT_COLD void weft_queue_count(weft_self *self, int process, uint32_t slot, uin
     struct weft_gda_queue *const queue = &self->queues[process];
     const struct weft_gda_remote word = {
         queue->counts + weft_count_index(slot, tag) * sizeof(uint64_t), queue->counts_rkey};
-    const struct weft_gda_local old = {queue->sink + WEFT_SINK_OLD, 8, queue->sink_lkey};
+    const struct weft_gda_local old = {
+        .address = queue->sink + WEFT_SINK_OLD, .bytes = 8, .lkey = queue->sink_lkey};
     struct weft_wqe wqe;
 
     weft_wqe_atomic(&wqe, WEFT_MLX5_FETCH_ADD, 0, queue->qpn, word, 1, 0, old, true);
@@ -162,8 +164,9 @@ WEFT_COLD bool weft_queue_get(weft_self *self, weft_win win, const struct weft_r
         return true;
     weft_queue_enter(self, route->process);
     for (size_t row = 0; row < shape->height; row++) {
-        struct weft_gda_local here = {(uint64_t)(uintptr_t)(to + row * shape->pitch),
-                                      (uint32_t)shape->width, lkey};
+        struct weft_gda_local here = {.address = (uint64_t)(uintptr_t)(to + row * shape->pitch),
+                                      .bytes = (uint32_t)shape->width,
+                                      .lkey = lkey};
         struct weft_wqe wqe;
         if (by_sink) {
             here.address = queue->sink;
@@ -190,7 +193,8 @@ WEFT_COLD bool weft_queue_update(weft_self *self, weft_win win, const struct wef
                                  bool now, void *old)
 {
     struct weft_gda_queue *const queue = &self->queues[to->process];
-    struct weft_gda_local back = {queue->sink + (now ? 0 : WEFT_SINK_OLD), 8, queue->sink_lkey};
+    struct weft_gda_local back = {
+        .address = queue->sink + (now ? 0 : WEFT_SINK_OLD), .bytes = 8, .lkey = queue->sink_lkey};
     const struct weft_gda_remote word = weft_queue_remote(self, win, to, target, offset, 8);
     struct weft_wqe wqe;
 

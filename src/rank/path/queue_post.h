@@ -85,7 +85,8 @@ WEFT_INLINE void weft_queue_wrote(weft_self *self, struct weft_gda_queue *queue,
 WEFT_INLINE void weft_queue_last(const struct weft_gda_queue *queue, struct weft_wqe *wqe)
 {
     const struct weft_gda_remote from = {queue->counts, queue->counts_rkey};
-    const struct weft_gda_local to = {queue->sink + WEFT_SINK_LAST, 8, queue->sink_lkey};
+    const struct weft_gda_local to = {
+        .address = queue->sink + WEFT_SINK_LAST, .bytes = 8, .lkey = queue->sink_lkey};
 
     weft_wqe_move(wqe, WEFT_MLX5_READ, queue->posted, queue->qpn, from, to, true);
 }

@@ -111,7 +111,7 @@ WEFT_INLINE void weft_wait_by_warp(weft_self *self, uint32_t tag, uint32_t need)
         const uint32_t have = __shfl_sync(~0u, weft_counter_sum(&line), WEFT_COUNTER_LANE);
         const unsigned there =
             __ballot_sync(~0u, weft_lap_there(line.word[0], line.word[1], eye.flag)) & view.heads;
-        const struct weft_want want = {tag, have, need};
+        const struct weft_want want = {.tag = tag, .have = have, .need = need};
         if (have - consumed >= need) {
             /* A rank that never has to wait serves, too. */
             if (WEFT_UNLIKELY(there != 0 &&
@@ -152,7 +152,7 @@ WEFT_INLINE void weft_serve_seen(weft_self *self)
         if (threadIdx.x == 0)
             weft_look_for_channels(self);
         __syncwarp();
-        const struct weft_want nothing = {0, 0, 0};
+        const struct weft_want nothing = {.need = 0};
         bool some = true; /* a sender that has died in the middle of a message does not keep us */
         for (uint32_t n = 0; some && n < 2 * WEFT_RING_LINES; n++) {
             const struct weft_view view = weft_view_of(self);
