@@ -23,25 +23,11 @@ measure() {
     [ "$form" = - ] && from=8 || command+=(--form "$form")
     command+=(--from $from)
     [ "$round" -gt 1 ] || echo "$name: ${command[*]//"$bin"/BIN}" >>"$out/commands.txt"
-    if ! timeout 300 "${command[@]}" >"$out/last.txt" 2>"$out/last.err"; then
-        echo "bench: this failed: ${command[*]}" >&2
-        cat "$out/last.txt" "$out/last.err" >&2
-        exit 1
-    fi
+    limited 300 "${command[@]}"
     awk -v prefix="$name;$form;$round;" -F, 'NR > 1 { print prefix $1 ";" $3 }' "$out/last.txt" >>"$out/raw.csv"
 }
 
-{
-    date -u +'date: %Y-%m-%d %H:%M UTC'
-    echo "commit: $(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)"
-    echo "kernel: $(uname -srm)"
-    echo "mpi: $(mpirun --version | head -n 1)"
-    echo "libfabric: $(pkg-config --modversion libfabric 2>/dev/null || echo unknown)"
-    echo "TCP: congestion control $(cat /proc/sys/net/ipv4/tcp_congestion_control)"
-    echo "cores used: $cores of $allowed"
-    echo "rounds: $rounds"
-    echo "load average at the start: $(cut -d ' ' -f 1 /proc/loadavg)"
-} >"$out/machine.txt"
+tcp_machine_lines >"$out/machine.txt"
 echo "network;messages;round;bytes;us" >"$out/raw.csv"
 : >"$out/commands.txt"
 for ((round = 1; round <= rounds; round++)); do

@@ -62,11 +62,7 @@ measure() {
     if [ -t 2 ]; then
         printf '\r\033[Kround %d of %d: %s, %s' "$round" "$rounds" "$name" "$series" >&2
     fi
-    if ! timeout 600 "$@" >"$out/last.txt" 2>"$out/last.err"; then
-        printf '\nbench: this failed: %s\n' "$*" >&2
-        cat "$out/last.txt" "$out/last.err" >&2
-        exit 1
-    fi
+    limited 600 "$@"
     awk -v prefix="$name,$series,$round," 'NR > 1 { print prefix $0 }' "$out/last.txt" \
         >>"$out/raw.csv"
 }
@@ -107,15 +103,13 @@ barriers() {
 }
 
 {
-    date -u +'date: %Y-%m-%d %H:%M UTC'
-    echo "commit: $(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)"
-    echo "kernel: $(uname -srm)"
+    machine_lines
     echo "libc: $(getconf GNU_LIBC_VERSION)"
     echo "mpi: $(mpirun --version | head -n 1)"
     echo "cores used: $cores of $allowed"
     echo "rounds: $rounds"
     echo "load average at the start: $(cut -d ' ' -f 1 /proc/loadavg)"
-    lscpu | grep -E '^(Model name|CPU\(s\)|Thread|Core|Socket|L[123]|Hypervisor)'
+    lscpu | grep -E '^(CPU\(s\)|Thread|Core|Socket|L[123]|Hypervisor)'
 } >"$out/machine.txt"
 echo "measure,series,round,size,repeats,value" >"$out/raw.csv"
 : >"$out/commands.txt"

@@ -14,3 +14,14 @@ bin=$(cd "$1" && pwd)
 mkdir -p "$2"
 out=$(cd "$2" && pwd)
 . "$here/support/two.sh"
+
+# What machine.txt says of a run beside MPI over TCP.
+tcp_machine_lines() {
+    machine_lines
+    echo "mpi: $(mpirun --version | head -n 1)"
+    echo "libfabric: $(pkg-config --modversion libfabric 2>/dev/null || echo unknown)"
+    echo "TCP: congestion control $(cat /proc/sys/net/ipv4/tcp_congestion_control)"
+    echo "cores used: $cores of $allowed"
+    echo "rounds: $rounds"
+    echo "load average at the start: $(cut -d ' ' -f 1 /proc/loadavg)"
+}

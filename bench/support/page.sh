@@ -20,11 +20,3 @@ into_page() {
     cat "$made" >"$page"
     rm "$made"
 }
-
-# What every machine.txt begins with; `here`: the folder of bench.
-machine_lines() {
-    date -u +'date: %Y-%m-%d %H:%M UTC'
-    echo "commit: $(git -C "$here" describe --always --dirty 2>/dev/null || echo unknown)"
-    echo "kernel: $(uname -srm)"
-    echo "processor: $(awk -F': ' '/^model name/ { print $2; exit }' /proc/cpuinfo)"
-}
