@@ -10,7 +10,7 @@
 
 enum { TAG = 0 };
 
-/* The answer says that the window has landed, so its sources may be changed again. */
+/* The answer says that the window has arrived, so its sources may be changed again. */
 WEFT_DEVICE_FN void send(weft_self *self, struct pair_data *user, weft_win win, uint64_t number)
 {
     const uint64_t last = user->slots - 1, words = user->bytes / 8;

@@ -10,7 +10,7 @@
 enum { TAG, TAG_END };
 
 /*
- * The answer says that the message has landed, so its source may be changed again without a flush.
+ * The answer says that the message has arrived, so its source may be changed again without a flush.
  */
 WEFT_DEVICE_FN void send(weft_self *self, struct pair_data *user, weft_win win, uint64_t number)
 {

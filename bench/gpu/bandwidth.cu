@@ -55,7 +55,7 @@ WEFT_DEVICE_FN void send_group(const struct stream_side *me)
     weft_put_notify(me->self, me->win, me->other, 0, me->source, me->bytes, TAG_DATA);
 }
 
-/* All that this rank sent has landed when it returns. */
+/* All that this rank sent has arrived when it returns. */
 WEFT_DEVICE_FN void stream(const struct stream_side *me, uint64_t groups)
 {
     for (uint64_t i = 0; i < groups; i++) {

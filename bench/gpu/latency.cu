@@ -61,7 +61,7 @@ WEFT_DEVICE_FN void ping_pong(const struct latency_side *me)
         send(me);
 }
 
-/* What comes back says that the message has landed, so its source may be filled again. */
+/* What comes back says that the message has arrived, so its source may be filled again. */
 WEFT_DEVICE_FN void send_new(const struct latency_side *me, uint64_t number)
 {
     measure_fill(me->source, me->bytes, number, me->thread, me->threads);

@@ -54,9 +54,9 @@ struct weft_ccl_flag {
 };
 
 /*
- * Between two members alone, in the receiver's room by sender: the number of the last piece that is
- * there, and by buffer the head of a piece's call, since a sender may be calls ahead; and in the
- * sender's by receiver: the number of the last piece that was read.
+ * Between two members alone. In the receiver's room, by sender: the number of the last piece that
+ * is there, and by buffer the head of a piece's call, since a sender may be calls ahead. In the
+ * sender's room, by receiver: the number of the last piece that was read.
  */
 struct weft_ccl_pair_line {
     uint64_t piece, head[WEFT_CCL_DEPTH], unused[15 - WEFT_CCL_DEPTH];

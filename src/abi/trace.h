@@ -4,12 +4,13 @@
  *
  * A ring has one writer: a rank's leader, or who holds the progress lock of a service
  * (runtime/job/job.h). A rank notes an event beside its state when it begins, and stores it in the
- * log when it ends: on a GPU that is shared memory, and then two stores that nobody waits for.
- * (Stored when it begins, it would be one more thing that the release of a notification waits for.)
- * Events are numbered in the order of their beginnings. What never ended, in a job that failed, is
- * stored without an end (weft_trace_abandon). The last events are kept; `count` says how many there
- * ever were. Nobody reads while anybody writes: the host looks when the kernel has ended, and the
- * launch's end orders all that its ranks stored before it. So these are plain stores.
+ * log when it ends. On a GPU the former is shared memory, and the latter two stores that nobody
+ * waits for. (Stored when it begins, it would be one more thing that the release of a notification
+ * waits for.) Events are numbered in the order of their beginnings. What never ended, in a job that
+ * failed, is stored without an end (weft_trace_abandon). The last events are kept; `count` says how
+ * many there ever were. Nobody reads while anybody writes: the host looks when the kernel has
+ * ended, and the launch's end orders all that its ranks stored before it. So these are plain
+ * stores.
  */
 #ifndef WEFT_ABI_TRACE_H
 #define WEFT_ABI_TRACE_H

@@ -5,7 +5,7 @@
  *
  * Handles are index | generation << 14, and WEFT_HANDLE_COMM in those of communicators. Two index
  * spaces: what ranks of several processes share is numbered by the control channel's order, so
- * every process gets the same number without asking; what lies within one process is numbered
+ * every process gets the same number without asking. What lies within one process is numbered
  * there, in the upper half of the table.
  */
 #ifndef WEFT_ABI_WINDOW_H

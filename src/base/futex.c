@@ -13,8 +13,8 @@
  *
  * R before S: the look comes after the change and sees it. S before R: the ringer sees the sleeper
  * and adds to rung. If that addition came before the ticket was taken, the ticket read it, hence R
- * synchronises with S (release fence, read-from, acquire fence), and the look sees the change;
- * if it came after, the futex finds rung changed and does not sleep, or sleeps and is woken.
+ * synchronises with S (release fence, read-from, acquire fence), and the look sees the change. If
+ * it came after, the futex finds rung changed and does not sleep, or sleeps and is woken.
  *
  * A bell orders no data. So all accesses are relaxed, which also keeps ThreadSanitizer from taking
  * the bell for synchronisation that the labels should have given; it does not model the fences, and

@@ -25,10 +25,10 @@ bool weft_address_is_loopback(const struct sockaddr *address); /* NULL, another 
 bool weft_host_is_loopback(const char *host);
 
 /*
- * Whether an entry of getifaddrs is meant: an address, of a network that is up, of the interface
- * with that name, or in whose network the address `interface` lies, so that one value serves all
- * hosts. "": all but the loopback. Link-local IPv6 addresses never: they mean nothing without the
- * interface, so nobody else could use them.
+ * Whether an entry of getifaddrs is meant. It has an address, its network is up, and `interface` is
+ * its name or an address in that network, so that one value serves all hosts. "": all but the
+ * loopback. Link-local IPv6 addresses never are: they mean nothing without the interface, so nobody
+ * else could use them.
  */
 bool weft_netif_fits(const struct ifaddrs *entry, const char *interface);
 

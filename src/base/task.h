@@ -92,8 +92,8 @@ static inline void weft_bell_ring_added(struct weft_bell *bell)
 }
 
 /*
- * Whether anybody sleeps, for who wakes him another way. Right after a ring, of whatever bell,
- * which has the fence.
+ * Whether anybody sleeps: for a caller that wakes sleepers in another way. It is called right after
+ * a ring, of any bell, which has the fence.
  */
 static inline bool weft_bell_has_sleeper(const struct weft_bell *bell)
 {

@@ -3,7 +3,7 @@
  *
  * Counters are loaded when a call begins and stored when it ends, so that graphs may be replayed,
  * and kernels and streams may take turns. In every step every member sends to every member, a head
- * or a flag at least; who has heard a member's step knows that it has read all that came two steps
+ * or a flag at least. Who has heard a member's step knows that it has read all that came two steps
  * of words, or three of pieces, before. So there are no credits.
  *
  * On a GPU some threads move data, and one for each member tells and hears. On the CPU device one

@@ -4,9 +4,9 @@
  *
  * A rank reserves slots by adding to a counter, waits until they are free, writes its request,
  * waits until all slots before its own are written, and says that its own are (`ready`). Whoever
- * rings tells the NIC of all that is ready. Waiting for room can last only as long as the NIC does,
- * since each quarter of the slots has a request that asks for a completion, whose poster need not
- * wait for it, and who waits rings and polls.
+ * rings tells the NIC of all that is ready. Waiting for room lasts only as long as the NIC does:
+ * each quarter of the slots has a request that asks for a completion, and whoever waits rings and
+ * polls.
  *
  * The ranks of one process: words here are atomic among them only.
  */

@@ -1,6 +1,6 @@
 /*
- * pgas/lock.h - what a lock's words are: the last one in the queue, at the group's first place; and
- * for each host program and rank, at its own place, who comes after it and whether it has the lock.
+ * pgas/lock.h - what a lock's words are. At the group's first place: the last one in the queue. At
+ * the place of each host program and rank: who comes after it, and whether it has the lock.
  *
  * All words are changed by updates alone, which order what came before them. A poll orders nothing:
  * who has seen a word change swaps it back to 0, and so has it ready for the next time.

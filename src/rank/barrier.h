@@ -5,9 +5,9 @@
  * Between few processes each tells all others, in the same counter: `local` of the ARRIVE word
  * counts the ranks here, `peer` and `host` the other processes, and one look at it sees both. One
  * crossing after the last delivery everybody is free. Between many, the last ranks meet by
- * dissemination and release their own: Hensgen, Finkel, Manber, "Two algorithms for barrier
- * synchronization" (1988): in round k process i tells i + 2^k and waits for i - 2^k; ceil(log2 n)
- * rounds.
+ * dissemination and release their own (Hensgen, Finkel, Manber, "Two algorithms for barrier
+ * synchronization", 1988). In round k process i tells i + 2^k and waits for i - 2^k; there are
+ * ceil(log2 n) rounds.
  *
  * All words only grow while the communicator lives: what to wait for follows from the number of its
  * barriers, so ranks that are ahead, in the next barrier already, do no harm. When it is freed the

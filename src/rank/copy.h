@@ -71,9 +71,9 @@ static __device__ __forceinline__ T *weft_copy_store(T *to, const T *item, uint3
 }
 
 /*
- * Elements of one size; several loads of a thread are under way at once, and if there are registers
- * for it the next ones while these are stored: of 8 bytes or more, since smaller ones are rare and
- * the code is large.
+ * Elements of one size. Several loads of a thread are under way at once. If there are registers for
+ * it, the next ones are, too, while these are stored; but only of 8 bytes or more, since smaller
+ * ones are rare and the code is large.
  */
 template <class T>
 static __device__ __forceinline__ void weft_copy_items(unsigned char *target,

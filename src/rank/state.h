@@ -106,7 +106,7 @@ struct weft_state {
 
     /*
      * How the host program's own puts and gets move data, and how it updates a word, where only a
-     * device reaches the memory; update returns the old value; NULL: that cannot be done. copy
+     * device reaches the memory. update returns the old value; NULL: that cannot be done. copy
      * NULL: the host program can load and store device memory.
      */
     void (*copy)(void *context, void *target, const void *source, size_t bytes);

@@ -1,6 +1,6 @@
 /*
  * rank/together.h - calls that all threads of a rank make together, where a rank of the CPU device
- * has several (device/cpu/team.h): each thread comes with its arguments, the last one makes the
+ * has several (device/cpu/team.h). Each thread comes with its arguments, the last one makes the
  * call for all, and each returns what it gave. Meanwhile the rank has one thread for weft_thread,
  * weft_threads and weft_for, as ever on the CPU device.
  *

@@ -4,8 +4,8 @@
  * A ring of lines. Every 8-byte word carries 7 bytes of content and, on top, a sequence byte: the
  * number of the lap, so that stale words of the lap before never look new. A message is one header
  * line and as many lines of payload as it needs. Because each word vouches for itself, a small
- * message needs no fence to be read correctly; the first word of the header is written last and
- * released (command_commit) so that whatever the rank did BEFORE the command - to memory that the
+ * message needs no fence to be read correctly. The first word of the header is written last and
+ * released (command_commit), so that whatever the rank did BEFORE the command - to memory that the
  * host or a NIC will read, or that other ranks will see - is visible to whoever acts on it.
  *
  * Indexes run freely and wrap; the consumer frees lines by publishing its index (command_credit).

@@ -1,7 +1,7 @@
 /*
- * task/data.h - a task's data as its rank reaches them: where they are, if this rank can load and
- * store there as it does its own; else a copy in the rank's scratch memory, which is fetched before
- * the calls and brought back after them.
+ * task/data.h - a task's data as its rank reaches them: in their place, if this rank can load and
+ * store there as it does its own. Else in a copy in its scratch memory, which is fetched before the
+ * calls and brought back after them.
  */
 #ifndef WEFT_TASK_DATA_H
 #define WEFT_TASK_DATA_H

@@ -26,7 +26,7 @@ static weft_status pass_on(weft_job *job, const uint64_t *send, weft_win win)
     if (status == WEFT_OK)
         status = weft_host_wait(job, TAG, 1); /* mine is here */
     if (status == WEFT_OK)
-        status = weft_host_flush(job, win); /* and the one that I sent has landed */
+        status = weft_host_flush(job, win); /* and the one that I sent has arrived */
     return status;
 }
 

@@ -57,7 +57,7 @@ __device__ void store(unsigned char *to, const unsigned char *buffer, uint32_t b
     asm volatile("cp.async.bulk.commit_group;" ::: "memory");
 }
 
-/* By one thread. `parity`: a bit for each buffer. All has landed when it returns. */
+/* By one thread. `parity`: a bit for each buffer. All has arrived when it returns. */
 __device__ void by_engine(unsigned char *to, const unsigned char *from, uint32_t piece,
                           unsigned char *buffers, uint64_t *full, uint32_t &parity)
 {

@@ -158,11 +158,11 @@ WEFT_COLD void weft_proxy_store(weft_self *self, weft_win win, int process, int 
 
 /*
  * One command to the host; small contiguous payloads travel inside it, the smallest in its own
- * words. Released before it: what the host will read itself; all that a rank has stored to
- * processes that are told through the host, which this may overwrite; and, since a notification
- * stands for all that the rank put there, everything if the target's memory is mapped. (By value:
- * what is passed by address to a function that is not inlined would lie in memory for the fast
- * paths, too.) The first warp.
+ * words. What the host will read itself is released before it. So is all that a rank has stored to
+ * processes that are told through the host, which this may overwrite. A notification stands for all
+ * that the rank put there; if the target's memory is mapped, everything is released before one. (By
+ * value: what is passed by address to a function that is not inlined would lie in memory for the
+ * fast paths, too.) The first warp.
  */
 WEFT_COLD void weft_proxy_put(weft_self *self, weft_win win, struct weft_route to, int target,
                               size_t offset, const void *source, struct weft_shape shape, int tag)

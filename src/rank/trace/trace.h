@@ -2,14 +2,14 @@
  * rank/trace/trace.h - recording what a rank does, where its job has WEFT_TRACE.
  *
  * Without it, next to no instruction is added to what decides latency. The usual put and
- * notification of a GPU find their route by its name; in a traced job routes have another name
+ * notification of a GPU find their route by its name. In a traced job routes have another name
  * (self->tracer.alias), so every put goes the way of those that are not usual, and is recorded
  * there. (That is hardly longer, but for what goes through a channel; to go the usual way from
  * there would cost every kernel registers.) So is a notification, by code that is as short as the
  * usual (weft_notify_recorded): what a leader does is on the way of its rank. A barrier finds its
- * communicator in the same manner, and a wait asks, as ever, by whom it is done (weft_waits): that
- * costs one branch, not taken, where the leader waits alone. What is slow anyway asks whether there
- * is a trace.
+ * communicator in the same manner, and a wait asks by whom it is done (weft_waits), as without a
+ * trace: that costs one branch, not taken, where the leader waits alone. What is slow anyway asks
+ * whether there is a trace.
  *
  * The leader records, by its multiprocessor's counter, which is read at once. Where that is by the
  * GPU's clock a rank notes when its kernel begins and ends, and once in some hundred events

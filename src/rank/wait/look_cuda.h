@@ -4,8 +4,8 @@
  *
  * Lanes 0 to 14 look at the next head of a channel each, lane 15 at the counter, and the others at
  * the lines that follow the head in the channel that brought the last message (of several at once:
- * take_cuda.h says which): a short message from there is in the registers when it is seen. Every
- * instruction between that and the end of the wait is part of the message's latency; so the message
+ * take_cuda.h says which). A short message from there is in the registers when it is seen. Every
+ * instruction between that and the end of the wait is part of the message's latency, so the message
  * that a wait wants has a way of its own. Others are taken by take_cuda.h.
  */
 #ifndef WEFT_RANK_WAIT_LOOK_CUDA_H

@@ -2,9 +2,9 @@
  * rank/wait/mailbox.h - the receiving end of eager channels: copying payloads to where they
  * belong, counting notices, and telling senders how far this rank has come.
  *
- * Every wait of the library serves the rank's channels, so that nobody who waits for room in them,
- * or for his data to be delivered, waits for ever. A notice lowers `consumed` of its tag, which is
- * the same as one more in the counters.
+ * Every wait of the library serves the rank's channels, so that no sender waits for ever: neither
+ * for room in them, nor for its data to be delivered. A notice lowers `consumed` of its tag, which
+ * is the same as one more in the counters.
  *
  * Order. A payload needs none: each word of it comes with its own flag. A notice that stands for
  * data which went another way was written after a release (eager_notice), and is read by a poll
