@@ -13,4 +13,13 @@
             ".hidden " #name "\n" #name ": .incbin \"" WEFT_BLOCK_IMAGE "\"\n"                     \
             ".popsection\n")
 
+/* The pointer `image` to them, which a header declares; NULL in a build without CUDA. */
+#ifdef WEFT_HAVE_CUDA
+#define WEFT_FATBIN_IMAGE(image)                                                                   \
+    WEFT_FATBIN(image##_bytes);                                                                    \
+    const void *const image = image##_bytes
+#else
+#define WEFT_FATBIN_IMAGE(image) const void *const image = 0
+#endif
+
 #endif

@@ -2,9 +2,4 @@
 #include "base/fatbin.h"
 #include "ccl/ccl.h"
 
-#ifdef WEFT_HAVE_CUDA
-WEFT_FATBIN(weft_ccl_fatbin);
-const void *const weft_ccl_image = weft_ccl_fatbin;
-#else
-const void *const weft_ccl_image = NULL;
-#endif
+WEFT_FATBIN_IMAGE(weft_ccl_image);

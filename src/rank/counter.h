@@ -24,24 +24,22 @@ struct weft_counted {
 WEFT_INLINE void weft_count_add_local(struct weft_exposed *here, struct weft_counter *counter,
                                       bool relaxed)
 {
-    uint32_t *word = &counter->local;
     (void)here;
     if (relaxed)
-        weft_add_relaxed_device_u32(word, 1);
+        weft_add_relaxed_device_u32(&counter->local, 1);
     else
-        weft_add_release_device_u32(word, 1, ORDER_count_add_local);
+        weft_add_release_device_u32(&counter->local, 1, ORDER_count_add_local);
 }
 
 /* One more, from a rank of another process that maps the target's counters. */
 WEFT_INLINE void weft_count_add_peer(struct weft_exposed *target, struct weft_counter *counter,
                                      bool relaxed)
 {
-    uint32_t *word = &counter->peer;
     (void)target;
     if (relaxed)
-        weft_add_relaxed_u32(word, 1);
+        weft_add_relaxed_u32(&counter->peer, 1);
     else
-        weft_add_release_u32(word, 1, ORDER_count_add_peer);
+        weft_add_release_u32(&counter->peer, 1, ORDER_count_add_peer);
 }
 
 /* The same, and an acquire of those before; how many there are now. */

@@ -161,11 +161,6 @@ static int compare_blocks(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static bool same_space(const struct weft_recorded_block *a, const struct weft_recorded_block *b)
-{
-    return a->storage == b->storage && a->place == b->place && a->win == b->win;
-}
-
 /* What is in copies, as spans of bytes, of which those that meet are one. */
 static void find_blocks(struct plan *plan)
 {
@@ -195,15 +190,16 @@ static void find_blocks(struct plan *plan)
     if (spans != 0)
         qsort(r->plan.block, spans, sizeof(*r->plan.block), compare_blocks);
     for (uint64_t i = 0; i < spans; i++) {
+        const struct weft_recorded_block *const next = &r->plan.block[i];
         struct weft_recorded_block *const last =
             r->plan.blocks != 0 ? &r->plan.block[r->plan.blocks - 1] : NULL;
-        if (last == NULL || !same_space(last, &r->plan.block[i]) ||
-            r->plan.block[i].from > last->end) {
-            r->plan.block[r->plan.blocks++] = r->plan.block[i];
+        if (last == NULL || last->storage != next->storage || last->place != next->place ||
+            last->win != next->win || next->from > last->end) {
+            r->plan.block[r->plan.blocks++] = *next;
             continue;
         }
-        last->end = r->plan.block[i].end > last->end ? r->plan.block[i].end : last->end;
-        last->read = last->read || r->plan.block[i].read;
+        last->end = next->end > last->end ? next->end : last->end;
+        last->read = last->read || next->read;
     }
 }
 

@@ -3,11 +3,4 @@
 
 #include "base/fatbin.h"
 
-#include <stddef.h>
-
-#ifdef WEFT_HAVE_CUDA
-WEFT_FATBIN(weft_nic_fatbin);
-const void *const weft_nic_image = weft_nic_fatbin;
-#else
-const void *const weft_nic_image = NULL;
-#endif
+WEFT_FATBIN_IMAGE(weft_nic_image);
