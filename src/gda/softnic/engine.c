@@ -78,19 +78,15 @@ static uint32_t fetch_one(struct weft_softnic_queue *queue, uint32_t ready)
     return syndrome == 0 ? slots : 0;
 }
 
-/* How far requests are there: as the doorbell record says, or, where a look at that would be a
- * copy, which acquires nothing, the doorbell alone. */
-static uint32_t next_of(const struct weft_softnic_queue *queue, uint64_t rung)
-{
-    return queue->wqe_far
-               ? weft_softnic_first(rung) >> 8 & 0xffff
-               : weft_be32(weft_load_acquire_u32(&queue->record[1], ORDER_nic_fetch)) & 0xffff;
-}
-
 static bool fetch(struct weft_softnic_queue *queue)
 {
     const uint64_t rung = weft_load_acquire_u64(queue->doorbell, ORDER_nic_rung);
-    const uint32_t next = next_of(queue, rung);
+    /* How far requests are there: as the doorbell record says, or, where a look at that would be a
+     * copy, which acquires nothing, the doorbell alone. */
+    const uint32_t next =
+        0xffff &
+        (queue->wqe_far ? weft_softnic_first(rung) >> 8
+                        : weft_be32(weft_load_acquire_u32(&queue->record[1], ORDER_nic_fetch)));
     uint32_t ready = (next - (uint32_t)queue->fetched) & 0xffff;
     if (rung == queue->rung && ready == 0)
         return false;
