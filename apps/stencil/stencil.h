@@ -30,8 +30,8 @@
 enum {
     STENCIL_WIDTH = 128,
     STENCIL_PLANES = 26,
-    STENCIL_THREADS = 512, /* of a rank of weft's, */
-    STENCIL_MOST_NX = 1664 /* and the widest row that it computes */
+    STENCIL_THREADS = 512, /* of a rank of weft's */
+    STENCIL_MOST_NX = 1664 /* the widest row that such a rank computes */
 };
 
 /*

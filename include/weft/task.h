@@ -57,8 +57,8 @@ typedef struct weft_task_data_desc {
  * it is refused.
  */
 enum {
-    WEFT_TASK_CPU_ONLY = 1, /* runs where ranks are fibers of a CPU, */
-    WEFT_TASK_GPU_ONLY = 2, /* or thread blocks of a GPU, alone */
+    WEFT_TASK_CPU_ONLY = 1, /* runs only where ranks are fibers of a CPU */
+    WEFT_TASK_GPU_ONLY = 2, /* runs only where ranks are thread blocks of a GPU */
     WEFT_TASK_HOLD = 4,     /* never leaves its place */
     WEFT_TASK_FLAGS = 7     /* all of them */
 };

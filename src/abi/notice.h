@@ -17,8 +17,8 @@ enum weft_notice_kind {
     WEFT_NOTICE_NONE = 0,
     WEFT_NOTICE_COUNT = 1,   /* one more of `tag` for the rank in `slot` of the target process */
     WEFT_NOTICE_BARRIER = 2, /* one more in barrier word `slot`; the tag is 0 */
-    WEFT_NOTICE_ASK = 3,     /* an ask lies in place `slot` of the mailbox (abi/ask.h); */
-    WEFT_NOTICE_ANSWER = 4,  /* that which this process sent from there has been answered */
+    WEFT_NOTICE_ASK = 3,     /* an ask lies in place `slot` of the mailbox (abi/ask.h) */
+    WEFT_NOTICE_ANSWER = 4,  /* the ask in place `slot` of this process has been answered */
     WEFT_NOTICE_MESSAGE = 5, /* of process `slot`: a frame, or a wake-up (msg/far.c) */
     WEFT_NOTICE_RECORDS = 8, /* `slot` times 16 bytes of records; the tag is the sender */
     WEFT_NOTICE_COPY = 9     /* a copy: 16 bits of `slot`; above, what happened; tag alike */

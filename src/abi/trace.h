@@ -23,13 +23,13 @@
 #include <stdint.h>
 
 enum weft_trace_kind {
-    WEFT_TRACE_RUN_BEGIN = 1, /* a kernel; and its end: moments, of which `begin` is the time by the
-                                 rank's clock, and `end` that by the device's, */
+    /* Moments; `begin` is the time by the rank's clock, and `end` that by the device's: */
+    WEFT_TRACE_RUN_BEGIN = 1, /* of a kernel */
     WEFT_TRACE_RUN_END,
-    WEFT_TRACE_CLOCK,      /* and another between them; in logs of ranks alone */
-    WEFT_TRACE_REGION,     /* a region of the program's begins: a moment, with its name, */
-    WEFT_TRACE_WORK,       /* the same of a piece of work, which its layer names, */
-    WEFT_TRACE_REGION_END, /* and the last that has begun ends */
+    WEFT_TRACE_CLOCK,      /* between those two; in logs of ranks alone */
+    WEFT_TRACE_REGION,     /* a region of the program's begins: a moment, with its name */
+    WEFT_TRACE_WORK,       /* a piece of work begins, likewise; its layer names it */
+    WEFT_TRACE_REGION_END, /* the last of these that has begun ends */
     WEFT_TRACE_PUT,        /* amount: bytes */
     WEFT_TRACE_NOTIFY,     /* a tag */
     WEFT_TRACE_WAIT,       /* a tag, amount: notifications */
@@ -38,9 +38,9 @@ enum weft_trace_kind {
     WEFT_TRACE_COLLECTIVE, /* amount: weft_collective_op */
     /* Inside of these, or in a flush or fence: */
     WEFT_TRACE_ROOM,      /* waits for room in the command ring, amount: lines */
-    WEFT_TRACE_LEFT,      /* until the host has read the sources of puts, */
-    WEFT_TRACE_DELIVERED, /* waits until what went through the host is delivered at a process, */
-    WEFT_TRACE_TAKEN,     /* or until the other end of a channel has taken it */
+    WEFT_TRACE_LEFT,      /* waits until the host has read the sources of puts */
+    WEFT_TRACE_DELIVERED, /* waits until what went through the host is delivered at a process */
+    WEFT_TRACE_TAKEN,     /* waits until the other end of a channel has taken it */
     /* Of the host's services: */
     WEFT_TRACE_PROGRESS,
     WEFT_TRACE_RECEIVE,

@@ -16,12 +16,12 @@ enum { DATA = 1, FREE = 2, SMALL = 64, LARGE = 1500, HALF = LITMUS_EACH / 2 };
 
 /* Programs that are wrong, and must be found. */
 enum {
-    WRONG_EARLY = 1, /* chain: nobody says that he has the data, */
-    WRONG_OTHER,     /* or one of two, for both, */
-    WRONG_LARGE,     /* also where the other's go directly */
+    WRONG_EARLY = 1, /* chain: nobody says that it has the data */
+    WRONG_OTHER,     /* chain: one of two says so, for both */
+    WRONG_LARGE,     /* the same, also where the other's go directly */
     WRONG_LATE,      /* answer: a rank reads on after its answer */
-    WRONG_WARP,      /* warps: one puts, another tells, and they do not meet; to another process, */
-    WRONG_WARP_NEAR  /* or in turns */
+    WRONG_WARP,      /* warps: one puts, another tells, and they do not meet; to another process */
+    WRONG_WARP_NEAR  /* the same, in turns */
 };
 
 struct litmus_data {

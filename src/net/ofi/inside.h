@@ -33,9 +33,9 @@ struct weft_ofi_library {
 enum {
     WEFT_OFI_PACKET = 16384, /* every process takes such packets; ofi_rxm sends them eagerly */
     WEFT_OFI_LONG = 1 << 17, /* packets to windows of a device: long puts come by them, too */
-    WEFT_OFI_SENDS = 64,     /* buffers of packets that go, */
-    WEFT_OFI_WRITES = 256,   /* writes under way, */
-    WEFT_OFI_RECEIVES = 128, /* and buffers for packets that come; as many more if all are held */
+    WEFT_OFI_SENDS = 64,     /* buffers for packets that go */
+    WEFT_OFI_WRITES = 256,   /* writes under way */
+    WEFT_OFI_RECEIVES = 128, /* buffers for packets that come; as many more if all are held */
     WEFT_OFI_BATCH = 64,     /* completions read at once */
     WEFT_OFI_PROCESS_BITS = 16
 };

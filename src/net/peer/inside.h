@@ -21,8 +21,8 @@ enum {
     WEFT_PEER_DELIVERED = 256, /* packets that are not concluded; a power of two, at least
                                   WEFT_PEER_EVENTS + WEFT_PEER_WINDOW */
     WEFT_PEER_BATCHES = 8,     /* of them that wait for the device: a mark for each takes time */
-    WEFT_PEER_ACK_EVERY = 32,  /* packets, */
-    WEFT_PEER_ACK_NS = 500000, /* or so long after the first, or when the task goes to sleep */
+    WEFT_PEER_ACK_EVERY = 32,  /* packets after which they are acknowledged */
+    WEFT_PEER_ACK_NS = 500000, /* after the first packet; sooner if the task goes to sleep */
     WEFT_PEER_WAITING = 16     /* puts accepted for the receive task to send */
 };
 

@@ -18,9 +18,9 @@
 enum {
     WEFT_VERBS_POLL = 32, /* completions taken at once */
     WEFT_VERBS_TEXT = 160,
-    WEFT_VERBS_PACKETS = 256,  /* under way, to all processes, */
+    WEFT_VERBS_PACKETS = 256,  /* packets under way, to all processes */
     WEFT_VERBS_WRITES = 256,   /* writes under way; each has a completion */
-    WEFT_VERBS_DATAGRAMS = 32, /* and datagrams */
+    WEFT_VERBS_DATAGRAMS = 32, /* datagrams under way */
     WEFT_VERBS_LONGEST = 8192  /* bytes of a packet, and of a receive */
 };
 
@@ -87,8 +87,8 @@ struct weft_transport {
         struct ibv_qp *qp;
         uint32_t next, under_way;
     } control;
-    uint32_t wanted;    /* how many peers the send side has wanted; */
-    uint32_t connected; /* of them, so many are ready */
+    uint32_t wanted;    /* how many peers the send side has wanted */
+    uint32_t connected; /* how many of them are ready */
     uint32_t idle_rounds;
     uint64_t looked_at;  /* when the device's events were last read */
     uint64_t down_since; /* since when its port is down; 0: it is up */

@@ -35,9 +35,9 @@ enum weft_verbs_control_kind {
 struct weft_verbs_control {
     uint64_t token; /* of the process that it is said to */
     uint32_t kind;
-    uint32_t process; /* who says so, */
-    uint32_t qpn;     /* its queue pair, */
-    uint32_t psn;     /* and the first packet's number */
+    uint32_t process; /* who says so */
+    uint32_t qpn;     /* its queue pair */
+    uint32_t psn;     /* its first packet's number */
 };
 static_assert(sizeof(struct weft_verbs_control) == 24, "the same on both sides, no padding");
 

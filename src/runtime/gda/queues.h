@@ -17,8 +17,8 @@ struct weft_queue_region {
 };
 
 struct weft_queue_peer {
-    uint64_t counts;                   /* the NIC's counters there, */
-    uint64_t key;                      /* and the network's key of them */
+    uint64_t counts;                   /* the NIC's counters there */
+    uint64_t key;                      /* the network's key of those counters */
     struct weft_queue_region *regions; /* in order of their rkeys */
     uint32_t regions_count;
 };

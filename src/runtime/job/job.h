@@ -70,15 +70,15 @@ struct weft_job {
     const struct weft_device_ops *device_ops;
     struct weft_device *device;
     struct weft_process *processes;
-    uint32_t number;            /* of the jobs that this process has opened */
-    bool one_address_space;     /* processes are threads of this one */
-    bool random;                /* random.c: it has joined random mode */
-    bool together;              /* those of one node may map each other's memory (site.h) */
-    uint32_t forks;             /* weft_forks when the job was opened */
-    bool threads;               /* any thread of the program may make host calls; else this: */
-    pthread_t thread;           /* the one that opened it */
-    int thread_id;              /* the same, as the system calls it */
-    struct weft_lock host_lock; /* of the host program's rank, if `threads` */
+    uint32_t number;        /* of the jobs that this process has opened */
+    bool one_address_space; /* processes are threads of this one */
+    bool random;            /* random.c: it has joined random mode */
+    bool together;          /* those of one node may map each other's memory (site.h) */
+    uint32_t forks;         /* weft_forks when the job was opened */
+    bool threads;           /* any thread of the program may make host calls; else `thread` alone */
+    pthread_t thread;       /* the thread that opened the job */
+    int thread_id;          /* the same, as the system calls it */
+    struct weft_lock host_lock;              /* of the host program's rank, if `threads` */
     const struct weft_port_call *collective; /* of the program, under way; NULL: none */
     struct weft_job *next_left;              /* open.c */
     struct weft_job *next_watched;           /* watch/monitor.c */

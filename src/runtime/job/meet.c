@@ -31,8 +31,8 @@ struct hello {
     uint32_t channels, trace;
     uint32_t queues, unused;          /* queues: whether its ranks drive any */
     uint64_t mailbox;                 /* its key: abi/ask.h */
-    struct weft_share exposed;        /* of the host program, */
-    struct weft_share device_exposed; /* and of the ranks, if they have their own */
+    struct weft_share exposed;        /* of the host program */
+    struct weft_share device_exposed; /* of the ranks, if they have their own */
     unsigned char device_id[WEFT_DEVICE_ID_BYTES];
     unsigned char address[WEFT_NET_ADDRESS_MAX];
 };

@@ -15,8 +15,8 @@
 
 enum {
     EAGER_ON_GPUS = WEFT_EAGER_MOST, /* bytes; measured on an H200 */
-    INLINE_HERE = 224,               /* where the network reads sources itself, */
-    INLINE_ELSE = WEFT_INLINE_MOST   /* and where the host fetches them first; on an H200 */
+    INLINE_HERE = 224,               /* where the network reads sources itself */
+    INLINE_ELSE = WEFT_INLINE_MOST   /* where the host fetches them first; measured on an H200 */
 };
 
 struct weft_kept {

@@ -53,8 +53,8 @@ bool weft_answer_halves(struct weft_job *job, unsigned char *memory, struct weft
                         const unsigned char *operands, uint64_t bytes)
 {
     struct weft_errand errands[WEFT_ASK_ROOM / 2];
-    uint16_t left[WEFT_ASK_ROOM / 2]; /* places of the elements that have not been put yet, */
-    uint32_t was[WEFT_ASK_ROOM / 2];  /* and the words around them: at first a guess */
+    uint16_t left[WEFT_ASK_ROOM / 2]; /* places of the elements that have not been put yet */
+    uint32_t was[WEFT_ASK_ROOM / 2];  /* the words around those: at first a guess */
     size_t count = bytes / 2;
     fenv_t callers;
     bool good = true;

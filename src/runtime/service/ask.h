@@ -23,8 +23,8 @@ struct weft_asked {
     uint32_t bytes;
     int32_t tag; /* to notify, -1: none */
     bool to_link, last;
-    struct weft_ask ask;                   /* as it is sent, */
-    unsigned char operands[WEFT_ASK_ROOM]; /* with what follows it */
+    struct weft_ask ask;                   /* as it is sent */
+    unsigned char operands[WEFT_ASK_ROOM]; /* what follows it on the way */
 };
 
 /* An ask of another process: as it came, since its sender may write there again. */

@@ -14,12 +14,12 @@
 
 enum {
     SLEEP_NS = 20000000,
-    POLL_NS = 50000,        /* where nothing rings; */
-    POLL_DOUBLES = 6,       /* after 2^6 polls in vain twice that, and so on, */
-    POLL_MOST = 4,          /* 2^4 times that at most: 0.8 ms */
-    PARK_NS = 200000,       /* between two looks whether workers still help, at least, */
-    PARK_MOST_NS = 2000000, /* and at most: */
-    PARK_PART = 8,          /* this part of the time for which they have done little else */
+    POLL_NS = 50000,        /* where nothing rings */
+    POLL_DOUBLES = 6,       /* after 2^6 polls in vain twice POLL_NS, and so on */
+    POLL_MOST = 4,          /* at most 2^4 times POLL_NS: 0.8 ms */
+    PARK_NS = 200000,       /* least time between two looks whether workers still help */
+    PARK_MOST_NS = 2000000, /* the most */
+    PARK_PART = 8, /* between those: this part of the time for which they have done little else */
     /* Moving a megabyte or two takes a worker less, and is no computing. */
     COMPUTES_NS = PARK_NS * 2
 };

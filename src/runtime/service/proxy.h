@@ -29,8 +29,8 @@ struct weft_part {
     /* Of a part that went through host memory: */
     unsigned char *memory; /* NULL: the command's puts are all one part, request->whole */
     size_t room;
-    uint64_t row, from;           /* where in the rectangle it begins, */
-    uint64_t rows, width;         /* and how much of it it is */
+    uint64_t row, from;           /* where in the rectangle it begins */
+    uint64_t rows, width;         /* how much of the rectangle it is */
     uint64_t issued;              /* rows that the network has accepted */
     uint64_t mark;                /* of the copy from the device */
     bool there;                   /* it is done */
@@ -47,9 +47,9 @@ struct weft_request {
     uint64_t rows, width, pitch, source_pitch;
     uint64_t row, done; /* the next row to issue, or to fetch, and its bytes that are */
 
-    bool staged;                    /* the host fetches the data before the network can have it: */
-    uint64_t piece;                 /* so much at once, */
-    uint32_t depth, parts;          /* in so many parts at once: that hold host memory now */
+    bool staged;                    /* the host fetches the data before the network can have it */
+    uint64_t piece;                 /* staged: bytes fetched at once */
+    uint32_t depth, parts;          /* staged: parts at once; those that hold host memory now */
     struct weft_part *first, *last; /* under way to the host, or waiting for the network */
 
     struct weft_asking *asking;        /* ask.h; NULL: it is a put */
@@ -78,8 +78,9 @@ struct weft_asks {
     uint64_t key, *keys;            /* by which the others know it; of the others' */
     struct weft_asked *asked;       /* by process and place */
     uint32_t *begun, *ended;        /* by process: asks sent; answered, in their order */
-    struct weft_answering *waiting; /* asks of others, a ring of as many as there are places: */
-    uint64_t come, ready, taken;    /* arrived; the device has got all; with the progress task */
+    struct weft_answering *waiting; /* asks of others, a ring of as many as there are places */
+    uint64_t come, ready,
+        taken; /* in it: arrived; the device has got all; with the progress task */
     struct weft_rank_proxy answers; /* requests without a rank */
 };
 

@@ -22,7 +22,7 @@ struct weft_frame;
 /* What became of a command. */
 enum weft_taken {
     WEFT_TAKEN_NOT,  /* it stays in the ring: look again later */
-    WEFT_TAKEN,      /* and its lines are freed */
+    WEFT_TAKEN,      /* it is done, and its lines are freed */
     WEFT_TAKEN_WRONG /* it cannot be: the job fails */
 };
 
