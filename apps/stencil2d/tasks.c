@@ -236,7 +236,7 @@ bool run_tasks(struct plate *plate)
         weft_tasks_begin(plate->job, o->sweep == 2 ? &stencil2d_tasks_two : &stencil2d_tasks,
                          &nothing, o->threads, o->ranks) != WEFT_OK)
         return false;
-    double ms;
+    double ms = 0;
     const bool done = o->variant == VARIANT_TASKS || o->variant == VARIANT_PLAN
                           ? run_recorded(plate, &ms)
                           : run_created(plate, &ms);
