@@ -92,9 +92,9 @@ done
 for signal in INT TERM HUP USR1 USR2 QUIT; do
     name="SIG$signal is passed on"
     : >out
-    # A shell starts background jobs with SIGINT and SIGQUIT ignored, and a shell cannot trap what
-    # it inherited as ignored: env resets them.
-    env --default-signal=INT,QUIT "$weftrun" -n 3 -l bash -c \
+    # A shell starts background jobs with SIGINT and SIGQUIT ignored, nohup a program with SIGHUP, and a
+    # shell cannot trap what it inherited as ignored: env resets them.
+    env --default-signal=INT,QUIT,HUP "$weftrun" -n 3 -l bash -c \
         "trap 'echo got $signal; exit 0' $signal; echo ready; while :; do sleep 0.05; done" \
         >out 2>err &
     pid=$!
@@ -142,7 +142,7 @@ kill -9 $pid
 nobody "sleep 98766.$run"
 
 name="its terminal hangs up"
-script -qec "exec $weftrun -n 2 sh -c 'echo ready; exec sleep 98767.$run'" /dev/null >out 2>err </dev/null &
+env --default-signal=HUP script -qec "exec $weftrun -n 2 sh -c 'echo ready; exec sleep 98767.$run'" /dev/null >out 2>err </dev/null &
 pid=$!
 wrote 2 ready
 disown $pid
