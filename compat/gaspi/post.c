@@ -58,7 +58,8 @@ static gaspi_return_t check(const struct request *r, const struct weftgaspi_queu
         TRY(find_transfer(r, i, &address, &place));
     if (r->notifies)
         TRY(check_note(r, note));
-    return q->posted - q->done + r->number + r->notifies <= weftgaspi.config.queue_size_max
+    const uint64_t under_way = q->posted - q->done; /* an empty queue has room for any one call */
+    return under_way == 0 || under_way + r->number + r->notifies <= weftgaspi.config.queue_size_max
                ? GASPI_SUCCESS
                : GASPI_QUEUE_FULL;
 }

@@ -82,17 +82,18 @@ ASK_LOCKED(queue_num, gaspi_number_t, queues_there())
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* Waits for one operation, with the lock given up. */
+/* Waits for one operation, with the lock given up: also until it is there, since programs expect
+ * of a barrier behind gaspi_wait that the others see what they have written. */
 static gaspi_return_t wait_op(weft_op op, int rank, double until)
 {
     int done = 0;
-    weft_status status = weft_host_op_test(weftgaspi.job, op, WEFT_LOCAL, &done);
+    weft_status status = weft_host_op_test(weftgaspi.job, op, WEFT_REMOTE, &done);
 
     if (status == WEFT_OK && done)
         return GASPI_SUCCESS;
     if (status == WEFT_OK) {
         pthread_mutex_unlock(&weftgaspi.lock);
-        status = weft_host_op_wait_for(weftgaspi.job, op, WEFT_LOCAL, weftgaspi_left(until));
+        status = weft_host_op_wait_for(weftgaspi.job, op, WEFT_REMOTE, weftgaspi_left(until));
         pthread_mutex_lock(&weftgaspi.lock);
     }
     return weftgaspi_result(status, rank);

@@ -20,6 +20,7 @@ static weft_win window; /* of the directories */
 /* A segment that a call makes. */
 struct creation {
     gaspi_segment_id_t segment;
+    gaspi_group_t group;
     gaspi_size_t bytes;
     bool bound; /* to memory of the program */
     void *memory;
@@ -265,12 +266,13 @@ API(segment_alloc,
     return make_alone(&(struct creation){.segment = segment, .bytes = size});
 }
 
-#define BOUND                                                                                      \
-    (&(struct creation){.segment = segment, .bytes = size, .bound = true, .memory = pointer})
+#define BOUND(...)                                                                                 \
+    (&(struct creation){                                                                           \
+        .segment = segment, .bytes = size, .bound = true, .memory = pointer, __VA_ARGS__})
 CALL(segment_bind,
      (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer, const gaspi_size_t size,
       const gaspi_memory_description_t description),
-     make_alone(BOUND))
+     make_alone(BOUND()))
 
 /* Lock held. */
 static gaspi_return_t tell(gaspi_segment_id_t segment, int rank)
@@ -330,17 +332,16 @@ static gaspi_return_t make_and_tell(const struct creation *call,
 }
 
 /* Makes it unless an earlier call that met its limit has begun it. */
-static gaspi_return_t begin_creation(const struct creation *call, gaspi_group_t group,
-                                     struct creation **begun)
+static gaspi_return_t begin_creation(const struct creation *call, struct creation **begun)
 {
     LOCKED;
-    const struct weftgaspi_group *const members = weftgaspi_group_of(group);
-    NEED(members != NULL && members->team != NULL, GASPI_ERR_INV_GROUP, "group %u", group);
-    struct creation *const places[] = {&creations[call->segment], &refused[group]};
+    const struct weftgaspi_group *const members = weftgaspi_group_of(call->group);
+    NEED(members != NULL && members->team != NULL, GASPI_ERR_INV_GROUP, "group %u", call->group);
+    struct creation *const places[] = {&creations[call->segment], &refused[call->group]};
     for (int i = 0; i < 2; i++) {
         *begun = places[i];
         if ((*begun)->under_way && (*begun)->segment == call->segment &&
-            (*begun)->bytes == call->bytes)
+            (*begun)->group == call->group && (*begun)->bytes == call->bytes)
             return GASPI_SUCCESS;
     }
     gaspi_return_t own = check_new(call);
@@ -355,21 +356,20 @@ static gaspi_return_t begin_creation(const struct creation *call, gaspi_group_t 
 }
 
 /* All of the group have it then, or none: also a member that cannot make it takes part. */
-static gaspi_return_t create(const struct creation *call, gaspi_group_t group,
-                             gaspi_timeout_t timeout_ms)
+static gaspi_return_t create(const struct creation *call, gaspi_timeout_t timeout_ms)
 {
     struct creation *c = NULL;
 
-    TRY(begin_creation(call, group, &c));
-    const gaspi_return_t code =
-        pgaspi_allreduce(&c->own, &c->worst, 1, GASPI_OP_MAX, GASPI_TYPE_UINT, group, timeout_ms);
+    TRY(begin_creation(call, &c));
+    const gaspi_return_t code = pgaspi_allreduce(&c->own, &c->worst, 1, GASPI_OP_MAX,
+                                                 GASPI_TYPE_UINT, call->group, timeout_ms);
     if (code == GASPI_TIMEOUT)
         return code;
     LOCKED;
     c->under_way = false;
     if (code == GASPI_SUCCESS && c->worst == GASPI_SUCCESS)
         return GASPI_SUCCESS;
-    if (c != &refused[group] && segments[c->segment].there)
+    if (c != &refused[call->group] && segments[c->segment].there)
         drop_segment(c->segment);
     if (code != GASPI_SUCCESS)
         return code;
@@ -379,10 +379,10 @@ static gaspi_return_t create(const struct creation *call, gaspi_group_t group,
 CALL(segment_create,
      (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_group_t group,
       const gaspi_timeout_t timeout_ms, const gaspi_alloc_t policy),
-     create(&(struct creation){.segment = segment, .bytes = size}, group, timeout_ms))
+     create(&(struct creation){.segment = segment, .group = group, .bytes = size}, timeout_ms))
 
 CALL(segment_use,
      (const gaspi_segment_id_t segment, const gaspi_pointer_t pointer, const gaspi_size_t size,
       const gaspi_group_t group, const gaspi_timeout_t timeout_ms,
       const gaspi_memory_description_t description),
-     create(BOUND, group, timeout_ms))
+     create(BOUND(.group = group), timeout_ms))

@@ -156,7 +156,8 @@ static void *watch_dismissal(void *nothing)
         usleep(20000);
         if (!weftgaspi_dismissed())
             continue;
-        fflush(NULL);
+        if (ftrylockfile(stdout) == 0) /* a thread may wait in any stream for ever */
+            fflush(stdout);
         _exit(0);
     }
     return NULL;

@@ -11,17 +11,18 @@ enum { MOST = 1024 };
 
 static struct {
     int total, registered, started;
+    int first; /* the number that the first thread of this pool has; counts on from pool to pool */
     pthread_t started_threads[MOST];
     pthread_barrier_t barrier;
 } pool;
-static __thread int own = -1; /* this thread's number */
+static __thread int own = -1; /* this thread's number, of the pool where it has registered last */
 
 #define TRY_POOL()                                                                                 \
     weftgaspi_call = __func__;                                                                     \
     NEED(pool.total != 0, GASPI_ERR_NOINIT)
 SAY(threads_get_num_cores, gaspi_int, sysconf(_SC_NPROCESSORS_ONLN), (void)0)
 SAY(threads_get_total, gaspi_int, pool.total, TRY_POOL())
-SAY(threads_get_tid, gaspi_int, own, NEED(own >= 0, GASPI_ERR_NOINIT))
+SAY(threads_get_tid, gaspi_int, own - pool.first, NEED(own >= pool.first, GASPI_ERR_NOINIT))
 
 API(threads_init_user, (const unsigned int number))
 {
@@ -53,9 +54,10 @@ API(threads_register, (gaspi_int * thread))
     TRY_PLACES(thread);
     TRY_POOL();
     LOCKED;
-    NEED(own < 0 && pool.registered < pool.total, GASPI_ERR_INV_NUM, "%d of %d are registered",
-         pool.registered, pool.total);
-    *thread = own = pool.registered++;
+    NEED(own < pool.first && pool.registered < pool.total, GASPI_ERR_INV_NUM,
+         "%d of %d are registered", pool.registered, pool.total);
+    *thread = pool.registered++;
+    own = pool.first + *thread;
     return GASPI_SUCCESS;
 }
 
@@ -99,7 +101,7 @@ API(threads_term, (void))
     for (int i = 0; i < pool.started; i++)
         pthread_join(pool.started_threads[i], NULL);
     pthread_barrier_destroy(&pool.barrier);
+    pool.first += pool.registered;
     pool.total = pool.registered = pool.started = 0;
-    own = -1;
     return GASPI_SUCCESS;
 }

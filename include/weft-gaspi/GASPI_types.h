@@ -159,7 +159,7 @@ typedef struct gaspi_config {
     gaspi_dev_config_t dev_config;
     gaspi_network_t network;
     /* What holds from gaspi_proc_init on. */
-    gaspi_uint queue_size_max; /* requests that a queue takes between two waits */
+    gaspi_uint queue_size_max; /* requests that a queue takes between two waits; of one call, any */
     gaspi_uint queue_num;      /* queues that exist at first */
     gaspi_number_t group_max, segment_max;
     gaspi_size_t transfer_size_max; /* bytes of one request */

@@ -1,8 +1,9 @@
 /*
  * gaspi_lost HOW - how a job of GASPI begins and ends, for test_gaspi.sh:
  *
- * - exit, kill: the last rank ends early, by itself or by gaspi_proc_kill of rank 0; the others
- *   learn it from a call that blocks, and the state vector says who it is.
+ * - exit, kill, reads: the last rank ends early, by itself or by gaspi_proc_kill of rank 0, in the
+ *   end while it reads from a stream; the others learn it from a call that blocks, and the state
+ *   vector says who it is.
  * - term, none: rank 0 ends with calls under way that it has never completed. none: besides,
  *   GASPI_GROUP_ALL is not committed at first.
  * - leave: all end when they have begun, without gaspi_proc_term. No gaspi_proc_init fails.
@@ -116,6 +117,14 @@ static int bad_start(const char *how, const char *microseconds)
     return 0;
 }
 
+static void read_for_ever(void)
+{
+    int ends[2];
+
+    CHECK(pipe(ends) == 0);
+    getc(fdopen(ends[0], "r"));
+}
+
 int main(int argc, char **argv)
 {
     const char *const how = argc > 1 ? argv[1] : "";
@@ -149,7 +158,9 @@ int main(int argc, char **argv)
         all_have_left(strcmp(how, "exit") == 0 ? last : 0);
     if (rank == last && strcmp(how, "exit") == 0)
         _exit(3);
-    if (rank == 0 && strcmp(how, "kill") == 0)
+    if (rank == last && strcmp(how, "reads") == 0)
+        read_for_ever();
+    if (rank == 0 && (strcmp(how, "kill") == 0 || strcmp(how, "reads") == 0))
         GOOD(gaspi_proc_kill(last, GASPI_BLOCK));
     if (!whole) {
         CODE(GASPI_ERROR, gaspi_notify_waitsome(0, 64, 10, &found, GASPI_BLOCK));

@@ -95,6 +95,8 @@ void no_bytes(void);
 void notifications(void);
 void order(void);
 void queues(void);
+void small_queues(void);
+void behind_a_barrier(void);
 void lists(void);
 void collectives(void);
 void groups(void);

@@ -57,6 +57,13 @@ void no_time(void)
         AT_ONCE(gaspi_barrier(group, GASPI_TEST));
         CODE(GASPI_ERR_INV_SEG, gaspi_segment_delete(3));
     }
+    /* The same segment over another group meanwhile: refused, and the first goes on. */
+    code = gaspi_segment_create(3, 64, group, GASPI_TEST, GASPI_ALLOC_DEFAULT);
+    CODE(code == GASPI_TIMEOUT ? GASPI_ERR_ACTIVE_COLL : GASPI_ERR_INV_SEG,
+         gaspi_segment_create(3, 64, GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_ALLOC_DEFAULT));
+    if (code == GASPI_TIMEOUT)
+        AT_ONCE(gaspi_segment_create(3, 64, group, GASPI_TEST, GASPI_ALLOC_DEFAULT));
+    drop(3);
     AT_ONCE(gaspi_segment_use(2, memory, sizeof(memory), group, GASPI_TEST, GASPI_NODE_LOCAL));
     AT_ONCE(gaspi_proc_ping(to, GASPI_TEST));
     for (gaspi_notification_id_t i = 0; i < ROUNDS; i++) {

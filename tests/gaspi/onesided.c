@@ -283,6 +283,43 @@ void queues(void)
     drop(0);
 }
 
+/* Queues of one request: an empty one takes any call. */
+void small_queues(void)
+{
+    gaspi_segment_id_t here[3] = {0}, there[3] = {0};
+    gaspi_offset_t from[3] = {0, 8, 16}, to[3] = {64, 72, 80};
+    gaspi_size_t sizes[3] = {8, 8, 8};
+
+    segment(0, 4096);
+    GOOD(gaspi_write_notify(0, 0, after(rank), 0, 64, 8, 1, 1, 0, GASPI_BLOCK));
+    CODE(GASPI_QUEUE_FULL, gaspi_write(0, 0, after(rank), 0, 64, 8, 0, GASPI_BLOCK));
+    GOOD(gaspi_wait(0, GASPI_BLOCK));
+    CHECK(await(0, 1) == 1);
+    GOOD(
+        gaspi_read_list_notify(3, here, to, after(rank), there, from, sizes, 0, 2, 0, GASPI_BLOCK));
+    CHECK(await(0, 2) == 1);
+    GOOD(gaspi_wait(0, GASPI_BLOCK));
+    drop(0);
+}
+
+/* What was written and waited for is there behind a barrier, also in memory of the program. */
+void behind_a_barrier(void)
+{
+    static int memory[2];
+
+    GOOD(gaspi_segment_use(0, memory, sizeof(memory), GASPI_GROUP_ALL, GASPI_BLOCK,
+                           GASPI_PROC_LOCAL));
+    for (int i = 1; i <= 100; i++) {
+        memory[0] = i + rank;
+        GOOD(gaspi_write(0, 0, after(rank), 0, sizeof(int), sizeof(int), 0, GASPI_BLOCK));
+        GOOD(gaspi_wait(0, GASPI_BLOCK));
+        barrier();
+        CHECK(*(volatile int *)&memory[1] == i + before(rank));
+        barrier();
+    }
+    drop(0);
+}
+
 void lists(void)
 {
     enum { MOST = 255 };

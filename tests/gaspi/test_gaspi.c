@@ -20,6 +20,7 @@ int main(int argc, char **argv)
         {"notifications", notifications},
         {"order", order},
         {"queues", queues},
+        {"behind_a_barrier", behind_a_barrier},
         {"lists", lists},
         {"collectives", collectives},
         {"groups", groups},
@@ -34,6 +35,7 @@ int main(int argc, char **argv)
         {"passive_threads", passive_threads},
         {"at_the_bounds", at_the_bounds},
     };
+    gaspi_config_t config;
 
     configuration_before();
     GOOD(gaspi_proc_init(GASPI_BLOCK));
@@ -54,6 +56,12 @@ int main(int argc, char **argv)
     segments();
     GOOD(gaspi_proc_term(GASPI_BLOCK));
     closed();
+    GOOD(gaspi_config_get(&config));
+    config.queue_size_max = 1;
+    GOOD(gaspi_config_set(config));
+    GOOD(gaspi_proc_init(GASPI_BLOCK));
+    small_queues();
+    GOOD(gaspi_proc_term(GASPI_BLOCK));
     if (rank == 0)
         printf("GASPI on %d processes: %u checks in each passed\n", ranks, checks);
     return 0;

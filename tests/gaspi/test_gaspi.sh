@@ -77,7 +77,7 @@ else
 fi
 
 # ---- the end -------------------------------------------------------------------------------------
-for how in exit kill; do
+for how in exit kill reads; do
     timeout 300 "$weftrun" -n 3 "$lost" $how >out 2>err
     status=$?
     [ $status -ne 124 ] || fail "$how: the others wait"

@@ -371,9 +371,16 @@ static void *work(void *nothing)
     return nothing;
 }
 
+static void *end_pool(void *nothing)
+{
+    GOOD(gaspi_threads_term());
+    return nothing;
+}
+
 void threads(void)
 {
     gaspi_int cores, number;
+    pthread_t other;
 
     GOOD(gaspi_threads_get_num_cores(&cores));
     CHECK(cores >= 1);
@@ -397,4 +404,15 @@ void threads(void)
         GOOD(gaspi_threads_run(work, NULL));
     GOOD(gaspi_threads_term());
     drop(1);
+    /* A thread that was in a pool before has no number in the next one, until it registers again.
+     */
+    for (int i = 0; i < 2; i++) {
+        GOOD(gaspi_threads_init_user(1));
+        CODE(GASPI_ERR_NOINIT, gaspi_threads_get_tid(&number));
+        GOOD(gaspi_threads_register(&number));
+        CODE(GASPI_ERR_INV_NUM, gaspi_threads_register(&number));
+        GOOD(gaspi_threads_get_tid(&number));
+        CHECK(number == 0);
+        CHECK(pthread_create(&other, NULL, end_pool, NULL) == 0 && pthread_join(other, NULL) == 0);
+    }
 }
