@@ -13,6 +13,7 @@ import ctypes
 import hashlib
 import itertools
 import math
+import operator
 import os
 import sys
 import threading
@@ -44,6 +45,14 @@ def _checked(status, job=None):
         error = Error(text if text.startswith(name) else f"{name}: {text}")
         error.status = status
         raise error
+
+
+def _int(x):
+    """As an int of C, which ctypes would make of other numbers, and of texts, too."""
+    value = operator.index(x)
+    if not -2**31 <= value < 2**31:
+        raise ValueError(f"{value} is no int of C")
+    return ctypes.c_int(value)
 
 
 def _torch():
@@ -120,6 +129,7 @@ class Group:
 
     def __init__(self, device=None, columns=0, _job=None, _comm=_HOST):
         self._lock, self._ccl, self._comm = threading.Lock(), ctypes.c_void_p(), ctypes.c_uint32(_comm)
+        columns = _int(columns)
         self._job, self.number, self._aborted = _job or _open_job(device), next(_numbers), False
         _open[self.number] = self
         try:
@@ -137,10 +147,10 @@ class Group:
     def split(self, color, key=0, columns=0):
         """Collective: a group of the members that give this color, by key; None if it is negative."""
         comm = ctypes.c_uint32()
-        _checked(_lib.weft_host_group_split(self._job, self._comm, color, key, ctypes.byref(comm)), self._job)
+        _checked(_lib.weft_host_group_split(self._job, self._comm, _int(color), _int(key), ctypes.byref(comm)), self._job)
         return Group(None, columns, self._job, comm.value) if comm.value else None
 
-    def _sides(self, call, *sides, operation=None):
+    def _sides(self, call, *sides, operations=()):
         """
         Checks a call's memory, each (x or None, name, whether it is written). Returns addresses, counts, how
         many a count is for an element, and the last arguments of a call: type and operation.
@@ -160,14 +170,15 @@ class Group:
                 torch.autograd.graph.increment_version(x)  # so that autograd refuses what it has saved of it
             found.append(memory)
         kinds = sorted({memory.kind for memory in found} - {None})
-        if len(kinds) != 1 or operation and kinds[0] not in TYPES:
+        if len(kinds) != 1 or operations and kinds[0] not in TYPES:
             raise TypeError(f"{call}: elements of {' and '.join(kinds) or 'nothing'}, not of one type of "
                             f"{', '.join(TYPES)}")
-        if operation not in (None, *OPERATIONS):
-            raise ValueError(f"{call}: operation {operation!r} is none of {', '.join(OPERATIONS)}")
+        for operation in operations:
+            if operation not in list(OPERATIONS):
+                raise ValueError(f"{call}: operation {operation!r} is none of {', '.join(OPERATIONS)}")
         unit = 1 if kinds[0] in TYPES else max(memory.size for memory in found)
         return ([ctypes.c_void_p(memory.address) for memory in found], [memory.count * unit for memory in found], unit,
-                [TYPES.get(kinds[0], TYPES["uint8"])] + ([OPERATIONS[operation]] if operation else []))
+                [TYPES.get(kinds[0], TYPES["uint8"]), *(OPERATIONS[operation] for operation in operations)])
 
     def _make(self, call, stream, *arguments):
         if stream is None and self.device != "cpu":
@@ -176,27 +187,27 @@ class Group:
         with self._lock:
             _checked(getattr(_lib, "weft_ccl_" + call)(self._ccl, *arguments, stream), self._job)
 
-    def _both(self, call, source, target, blocks, stream, *root, operation=None, written=True):
+    def _both(self, call, source, target, blocks, stream, *root, operations=(), written=True):
         """A call with so many blocks at the source, and so many at the target, which may be the source."""
         sides = [(source, "source", written and target is None)]
         if target is not None:
             sides.append((target, "target", written))
-        at, n, unit, last = self._sides(call, *sides, operation=operation)
+        at, n, unit, last = self._sides(call, *sides, operations=operations)
         if n[0] % (blocks[0] * unit) or n[0] // blocks[0] * blocks[1] != n[-1]:
             raise ValueError(f"{call}: sizes of source and target, {n[0] // unit} and {n[-1] // unit}, are not "
                              f"{blocks[0]} and {blocks[1]} of the same")
-        self._make(call, stream, *map(ctypes.c_int, root), at[0], at[-1], ctypes.c_size_t(n[0] // blocks[0]), *last)
+        self._make(call, stream, *map(_int, root), at[0], at[-1], ctypes.c_size_t(n[0] // blocks[0]), *last)
         return source if target is None else target
 
     def allreduce(self, source, target=None, operation="sum", stream=None):
-        return self._both("allreduce", source, target, (1, 1), stream, operation=operation)
+        return self._both("allreduce", source, target, (1, 1), stream, operations=[operation])
 
     def reduce(self, root, source, target=None, operation="sum", stream=None):
         target, written = (target, True) if self.me == root else (None, False)
-        return self._both("reduce", source, target, (1, 1), stream, root, operation=operation, written=written)
+        return self._both("reduce", source, target, (1, 1), stream, root, operations=[operation], written=written)
 
     def reduce_scatter(self, source, target, operation="sum", stream=None):
-        return self._both("reduce_scatter", source, target, (self.members, 1), stream, operation=operation)
+        return self._both("reduce_scatter", source, target, (self.members, 1), stream, operations=[operation])
 
     def allgather(self, source, target, stream=None):
         return self._both("allgather", source, target, (1, self.members), stream)
@@ -217,7 +228,7 @@ class Group:
 
     def broadcast(self, root, data, stream=None):
         at, n, _, last = self._sides("broadcast", (data, "data", self.me != root))
-        self._make("broadcast", stream, ctypes.c_int(root), at[0], ctypes.c_size_t(n[0]), *last)
+        self._make("broadcast", stream, _int(root), at[0], ctypes.c_size_t(n[0]), *last)
         return data
 
     def send(self, to, source, stream=None):
@@ -229,7 +240,7 @@ class Group:
     def exchange(self, to, source, origin, target, stream=None):
         """Sends to one member and receives from one; None: to or from none."""
         at, n, _, last = self._sides("exchange", (source, "source", False), (target, "target", True))
-        to, origin = [ctypes.c_int(-1 if peer is None else peer) for peer in (to, origin)]
+        to, origin = [_int(-1 if peer is None else peer) for peer in (to, origin)]
         self._make("exchange", stream, to, at[0], ctypes.c_size_t(n[0]), origin, at[1], ctypes.c_size_t(n[1]), *last)
         return target
 

@@ -143,6 +143,11 @@ def refusals(group):
     refused(ValueError, "counts are needed", group.alltoall_sizes, x, [-1] * group.members, x, [4])
     refused(TypeError, "integer", group.broadcast, None, x)
     refused(TypeError, "integer", group.reduce, "0", x)
+    refused(ValueError, "4294967296 is no int", group.broadcast, 1 << 32, x)
+    refused(TypeError, "integer", group.split, "0")
+    refused(TypeError, "integer", weft.Group, "cpu", 1.5)
+    for operation in (None, False, 0, []):
+        refused(ValueError, "is none of sum", group.allreduce, x, operation=operation)
     if group.members > 1:  # elements that no reduction takes go as bytes, and stay whole
         refused(ValueError, "alltoall: sizes", group.alltoall, array.array("h", [1] * (group.members + 1)))
     if numpy:
