@@ -250,6 +250,8 @@ dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator
     struct dart_allocator_struct *const pool = calloc(1, sizeof(*pool));
     TRY_MEMORY(pool);
     pool->bytes = round_up(pool_size, POOL_ALIGN);
+    if (pool->bytes < pool_size) /* no unit has so much: all are told */
+        pool->bytes = pool_size;
     const dart_ret_t code =
         make_segment(team, pool->bytes, DART_TYPE_BYTE, false, NULL, &pool->base);
     if (code != DART_OK) {

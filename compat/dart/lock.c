@@ -42,6 +42,8 @@ dart_ret_t dart_team_lock_destroy(dart_lock_t *lock)
     TRY_OPEN();
     TRY_PLACES(lock);
     TRY_PLACES(*lock);
+    if (__atomic_load_n(&(*lock)->owner, __ATOMIC_RELAXED) != 0)
+        return INVALID("a thread of this unit has the lock");
     TRY_SEGMENT(segment, (*lock)->among_units.memory.base.segment);
     TRY_WEFT(weft_glock_free(weftdart.job, &(*lock)->among_units));
     segment->there = false;

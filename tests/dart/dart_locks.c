@@ -58,6 +58,7 @@ static void contend(dart_team_t team, int members, bool threads)
     BAD(dart_lock_release(lock));
     GOOD(dart_lock_acquire(lock));
     BAD(dart_lock_acquire(lock));
+    BAD(dart_team_lock_destroy(&lock)); /* it is held */
     GOOD(dart_lock_release(lock));
     GOOD(dart_barrier(team));
     GOOD(dart_team_memfree(number));

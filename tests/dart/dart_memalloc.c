@@ -198,6 +198,7 @@ static void pieces(void)
     dart_gptr_t g, small, all[512];
     dart_allocator_t pool;
 
+    CODE(DART_ERR_NOMEM, dart_allocator_new(SIZE_MAX, DART_TEAM_ALL, &pool));
     GOOD(dart_allocator_new(4096, DART_TEAM_ALL, &pool));
     for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
         for (size_t p = 0; p < of[i].pieces; p++) {

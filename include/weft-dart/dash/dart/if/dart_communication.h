@@ -35,9 +35,11 @@ dart_ret_t dart_reduce(const void *sendbuf, void *recvbuf, size_t nelem, dart_da
                        dart_operation_t op, dart_team_unit_t root, dart_team_t team) DART_NOTHROW;
 
 /* ---- updates: each element undivided among all updates ------------------------------------------
- * Of predefined types of up to 8 bytes, with predefined operations but MINMAX. Elements are
- * aligned to their size. The first two may return before the update is made (dart_flush); values
- * may be reused at once. The others return when it is. compare_and_swap: integers.
+ * Of predefined types of up to 8 bytes, with predefined operations but MINMAX. Elements are aligned
+ * to their size. One of 1 or 2 bytes is updated with the 4 bytes around it, which must be in the
+ * segment too (INVAL: at the ends of registered memory). The first two may return before the update
+ * is made (dart_flush); values may be reused at once. The others return when it is.
+ * compare_and_swap: integers.
  */
 dart_ret_t dart_accumulate(dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t type,
                            dart_operation_t op) DART_NOTHROW;

@@ -13,7 +13,7 @@ typedef struct dart_lock_struct *dart_lock_t;
 
 /*
  * Create and destroy a lock. Collective over the team. destroy: nobody holds it or waits; *lock
- * becomes DART_LOCK_NULL.
+ * becomes DART_LOCK_NULL. INVAL: a thread of this unit has it.
  */
 dart_ret_t dart_team_lock_init(dart_team_t team, dart_lock_t *lock) DART_NOTHROW;
 dart_ret_t dart_team_lock_destroy(dart_lock_t *lock) DART_NOTHROW;
