@@ -74,9 +74,16 @@ static dart_ret_t change(const struct element *e, const weft_combine *combine, c
 
 /* 1 + the operation of weft; 0: it has none. */
 static const int native_operation[DART_OP_LAST] = {
-    [DART_OP_MIN] = 1 + WEFT_MIN,  [DART_OP_MAX] = 1 + WEFT_MAX,  [DART_OP_SUM] = 1 + WEFT_SUM,
-    [DART_OP_BOR] = 1 + WEFT_OR,   [DART_OP_BAND] = 1 + WEFT_AND, [DART_OP_BXOR] = 1 + WEFT_XOR,
-    [DART_OP_PROD] = 1 + WEFT_PROD};
+    [DART_OP_MIN] = 1 + WEFT_MIN,   [DART_OP_MAX] = 1 + WEFT_MAX,
+    [DART_OP_SUM] = 1 + WEFT_SUM,   [DART_OP_BOR] = 1 + WEFT_OR,
+    [DART_OP_BAND] = 1 + WEFT_AND,  [DART_OP_BXOR] = 1 + WEFT_XOR,
+    [DART_OP_PROD] = 1 + WEFT_PROD, [DART_OP_REPLACE] = 1 + WEFT_REPLACE};
+
+static bool is_native(const struct element *e, dart_operation_t op)
+{
+    return e->type->native != 0 && native_operation[op] != 0;
+}
+#define NATIVE(e, op) (weft_type)((e)->type->native - 1), (weft_operation)(native_operation[op] - 1)
 
 /* Checks all, and says how elements are combined. */
 static dart_ret_t prepare(dart_gptr_t gptr, size_t nelem, dart_datatype_t type, dart_operation_t op,
@@ -96,7 +103,6 @@ static dart_ret_t accumulate(dart_gptr_t gptr, const void *values, size_t nelem,
 {
     struct element e;
     weft_combine combine;
-    weft_gptr pointer;
     weft_op begun;
 
     TRY(prepare(gptr, nelem, type, op, &e, &combine));
@@ -104,12 +110,9 @@ static dart_ret_t accumulate(dart_gptr_t gptr, const void *values, size_t nelem,
         return INVALID("%zu values at NULL", nelem);
     if (op == DART_OP_NO_OP)
         return DART_OK;
-    if (e.type->native != 0 && native_operation[op] != 0) {
-        TRY(weftdart_pointer(gptr, &pointer));
-        return weftdart_result(weft_host_gaccumulate(
-            weftdart.job, pointer, values, nelem, (weft_type)(e.type->native - 1),
-            (weft_operation)(native_operation[op] - 1), &begun));
-    }
+    if (is_native(&e, op))
+        return weftdart_result(weft_host_accumulate_begin(weftdart.job, e.win, e.member, e.word,
+                                                          values, nelem, NATIVE(&e, op), &begun));
     for (size_t i = 0; i < nelem; i++) {
         TRY(change(&e, &combine, (const unsigned char *)values + i * e.type->size, NULL));
         e.at += e.type->size;
@@ -132,45 +135,22 @@ CALL(dart_accumulate_blocking_local,
 
 /* ---- one element ----------------------------------------------------------------------------- */
 
-static bool is_integer(dart_datatype_t type)
-{
-    return type >= DART_TYPE_BYTE && type <= DART_TYPE_ULONGLONG;
-}
-
-/* A word of its own that weft adds to or replaces in one step. */
-static dart_ret_t whole(const struct element *e, bool add, const void *value, void *old)
-{
-    uint64_t wide = 0, was = 0;
-    uint32_t half, before = 0;
-
-    if (e->size == 8) {
-        memcpy(&wide, value, 8);
-        TRY_WEFT((add ? weft_host_fetch_add : weft_host_swap)(weftdart.job, e->win, e->member,
-                                                              e->word, wide, &was));
-        memcpy(old, &was, 8);
-        return DART_OK;
-    }
-    memcpy(&half, value, 4);
-    TRY_WEFT((add ? weft_host_fetch_add_u32 : weft_host_swap_u32)(weftdart.job, e->win, e->member,
-                                                                  e->word, half, &before));
-    memcpy(old, &before, 4);
-    return DART_OK;
-}
-
 dart_ret_t dart_fetch_and_op(dart_gptr_t gptr, const void *value, void *result,
                              dart_datatype_t type, dart_operation_t op)
 {
     struct element e;
     weft_combine combine;
+    weft_op begun;
 
     TRY_PLACES(result);
     TRY(prepare(gptr, 1, type, op, &e, &combine));
     if (op != DART_OP_NO_OP)
         TRY_PLACES(value);
-    const bool add = op == DART_OP_SUM && is_integer(type);
-    if (e.type->size == e.size && (add || op == DART_OP_REPLACE))
-        return whole(&e, add, value, result);
-    return change(&e, &combine, value, result);
+    if (!is_native(&e, op))
+        return change(&e, &combine, value, result);
+    TRY_WEFT(weft_host_fetch_accumulate_begin(weftdart.job, e.win, e.member, e.word, value, result,
+                                              1, NATIVE(&e, op), &begun));
+    return weftdart_result(weft_host_op_wait(weftdart.job, begun, WEFT_LOCAL));
 }
 
 dart_ret_t dart_compare_and_swap(dart_gptr_t gptr, const void *value, const void *compare,
@@ -180,7 +160,7 @@ dart_ret_t dart_compare_and_swap(dart_gptr_t gptr, const void *value, const void
     uint64_t word = 0, seen, desired;
 
     TRY_PLACES(value, compare, result);
-    if (!is_integer(type))
+    if (type < DART_TYPE_BYTE || type > DART_TYPE_ULONGLONG)
         return INVALID("not of integers");
     TRY(find_target(gptr, 1, type, &e));
     unsigned char *const there = (unsigned char *)&seen + e.at;

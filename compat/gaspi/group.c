@@ -30,11 +30,6 @@ struct weftgaspi_commit {
 static struct weftgaspi_group groups[WEFTGASPI_GROUPS];
 static uint32_t chosen; /* numbers by this rank */
 
-static int places(const struct weftgaspi_group *g)
-{
-    return g->size < 2 ? 2 : g->size;
-}
-
 static void forget(struct weftgaspi_group *g)
 {
     free(g->commit);
@@ -118,22 +113,13 @@ void weftgaspi_group_leave(struct weftgaspi_group *g)
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static gaspi_number_t count(void)
-{
-    gaspi_number_t there = 0;
-
-    for (int i = 0; i < WEFTGASPI_GROUPS; i++)
-        there += groups[i].there;
-    return there;
-}
-
 API(group_create, (gaspi_group_t *const group))
 {
     gaspi_group_t i = 0;
 
     TRY_OPEN(group);
     LOCKED;
-    if (count() >= weftgaspi.config.group_max)
+    if (COUNT_THERE(groups) >= weftgaspi.config.group_max)
         return GASPI_ERR_MANY_GRP;
     while (groups[i].there)
         i++;
@@ -179,15 +165,6 @@ API(group_add, (const gaspi_group_t group, const gaspi_rank_t rank))
 
 /* ---- commit: members ask their lowest rank, and it answers ----------------------------------- */
 
-static struct message describe(const struct weftgaspi_group *g)
-{
-    struct message m = {(uint32_t)g->size, 0, 0};
-
-    for (int i = 0; i < g->size; i++)
-        m.ranks = m.ranks * 31 + (uint32_t)g->ranks[i] + 1;
-    return m;
-}
-
 static weft_status receive(struct weftgaspi_commit *c, int i, int from, int tag)
 {
     return weft_host_receive_begin(weftgaspi.job, weftgaspi.talk, from, tag, &c->with[i].message,
@@ -202,14 +179,15 @@ static weft_status send(struct weftgaspi_commit *c, int i, int to, int tag)
 
 static gaspi_return_t commit_begin(struct weftgaspi_group *g)
 {
-    struct weftgaspi_commit *const c =
-        calloc(1, sizeof(*c) + (size_t)places(g) * sizeof(c->with[0]));
+    struct weftgaspi_commit *const c = calloc(1, sizeof(*c) + (size_t)g->size * sizeof(c->with[0]));
     weft_status status = WEFT_OK;
 
     if (c == NULL)
         return GASPI_ERR_MEMALLOC;
     g->commit = c;
-    c->own = describe(g);
+    c->own.size = (uint32_t)g->size;
+    for (int i = 0; i < g->size; i++)
+        c->own.ranks = c->own.ranks * 31 + (uint32_t)g->ranks[i] + 1;
     if (g->ranks[0] == weftgaspi.rank) {
         for (int i = 1; i < g->size && status == WEFT_OK; i++)
             status = receive(c, i, g->ranks[i], WEFTGASPI_TAG_COMMIT);
@@ -229,7 +207,7 @@ static gaspi_return_t commit_wait(struct weftgaspi_group *g, double until)
     weft_status status = WEFT_OK;
 
     pthread_mutex_unlock(&weftgaspi.lock);
-    for (int i = 0; i < places(g) && status == WEFT_OK; i++)
+    for (int i = 0; i < g->size && status == WEFT_OK; i++)
         status =
             weft_host_message_wait_for(weftgaspi.job, &c->with[i].op, weftgaspi_left(until), NULL);
     pthread_mutex_lock(&weftgaspi.lock);
@@ -309,7 +287,7 @@ API(group_commit, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
 
 /* ---- what programs ask ----------------------------------------------------------------------- */
 
-ASK_LOCKED(group_num, gaspi_number_t, count())
+ASK_LOCKED(group_num, gaspi_number_t, COUNT_THERE(groups))
 
 ASK_OF(group_size, TRY_GROUP, gaspi_group_t, gaspi_number_t, of->size)
 

@@ -42,6 +42,15 @@ gaspi_return_t weftgaspi_refuse(bool *said, gaspi_return_t code, const char *for
     __attribute__((format(printf, 3, 4)));
 #pragma GCC diagnostic ignored "-Wformat-zero-length"
 
+/* How many of a table are there. */
+#define COUNT_THERE(table)                                                                         \
+    ({                                                                                             \
+        gaspi_number_t there = 0;                                                                  \
+        for (size_t at = 0; at < sizeof(table) / sizeof((table)[0]); at++)                         \
+            there += (table)[at].there;                                                            \
+        there;                                                                                     \
+    })
+
 /* Procedures begin with these: what is at these places is there; and the library is open. */
 #define TRY_PLACES(...)                                                                            \
     do {                                                                                           \
@@ -89,12 +98,8 @@ enum {
     WEFTGASPI_GROUPS = 255,
     WEFTGASPI_QUEUES = 16,
     WEFTGASPI_QUEUE_MOST = 4096,
-    WEFTGASPI_PASSIVE_QUEUE = 1024,
-    WEFTGASPI_NOTIFICATIONS = 1 << 24,
-    WEFTGASPI_PASSIVE_MOST = 65535,
-    WEFTGASPI_LIST_MOST = 255
+    WEFTGASPI_PASSIVE_QUEUE = 1024
 };
-#define WEFTGASPI_TRANSFER_MOST (1ul << 30)
 
 /* ---- start.c: the job ------------------------------------------------------------------------ */
 
@@ -257,24 +262,24 @@ bool weftgaspi_bound_to_socket(void); /* by gaspi_run -N */
 
 /* ---- statistic.c ----------------------------------------------------------------------------- */
 
-enum weftgaspi_counter {
-    WEFTGASPI_WRITES,
-    WEFTGASPI_READS,
-    WEFTGASPI_NOTIFIES,
-    WEFTGASPI_ATOMICS,
-    WEFTGASPI_PASSIVES,
-    WEFTGASPI_COLLECTIVES,
-    WEFTGASPI_WAITS,
-    WEFTGASPI_WAITED,
-    WEFTGASPI_WRITTEN,
-    WEFTGASPI_READ,
-    WEFTGASPI_COUNTERS
-};
+/* X(name, its text, what it counts, whether it is by rank) */
+#define WEFTGASPI_COUNTER_MAP(X)                                                                   \
+    X(WRITES, "writes", "writes posted", false)                                                    \
+    X(READS, "reads", "reads posted", false)                                                       \
+    X(NOTIFIES, "notifications", "notifications posted", false)                                    \
+    X(ATOMICS, "atomics", "atomic operations done", false)                                         \
+    X(PASSIVES, "passive sends", "passive messages begun", false)                                  \
+    X(COLLECTIVES, "collectives", "barriers and reductions begun", false)                          \
+    X(WAITS, "waits", "calls of gaspi_wait", false)                                                \
+    X(WAITED, "waited", "microseconds in gaspi_wait", false)                                       \
+    X(WRITTEN, "bytes written", "bytes of writes, by rank", true)                                  \
+    X(READ, "bytes read", "bytes of reads, by rank", true)
+#define WEFTGASPI_COUNTER(name, text, what, by_rank) WEFTGASPI_##name,
+enum weftgaspi_counter { WEFTGASPI_COUNTER_MAP(WEFTGASPI_COUNTER) WEFTGASPI_COUNTERS };
 /* One counter more by that much; rank: of those by rank. Any thread. */
 void weftgaspi_count(enum weftgaspi_counter counter, int rank, uint64_t more);
 
-/* ---- what is known of a rank ------------------------------------------------------------------
- */
+/* ---- what is known of a rank ----------------------------------------------------------------- */
 
 struct weftgaspi_peer {
     bool corrupt;

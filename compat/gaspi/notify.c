@@ -11,49 +11,36 @@
 
 enum { BUNCH = 1024 }; /* notifications of a GPU's memory fetched at once */
 
-/* The first that is set of `number` words from `first` on; -1: none; -2: they cannot be read. */
-static int64_t scan(gaspi_segment_id_t segment, const struct weftgaspi_segment *s, uint32_t first,
-                    uint32_t number)
-{
-    static uint32_t fetched[BUNCH]; /* of a GPU's memory; lock held */
-    struct weftgaspi_place place;
-
-    if (weftgaspi.on_gpu &&
-        weftgaspi_place_of((gaspi_rank_t)weftgaspi.rank, segment, &place) != GASPI_SUCCESS)
-        return -2;
-    for (uint32_t at = first, left = number; left > 0;) {
-        const uint32_t bunch = left < BUNCH ? left : BUNCH;
-        const uint32_t *words = (const uint32_t *)(const void *)s->head + at;
-        if (weftgaspi.on_gpu) {
-            words = fetched;
-            if (weft_host_get(weftgaspi.job, place.head, 0, (size_t)at * 4, fetched,
-                              (size_t)bunch * 4) != WEFT_OK)
-                return -2;
-        }
-        for (uint32_t i = 0; i < bunch; i++)
-            if (__atomic_load_n(&words[i], __ATOMIC_ACQUIRE) != 0)
-                return at + i;
-        at += bunch;
-        left -= bunch;
-    }
-    return -1;
-}
-
 /* One look. TIMEOUT: none is set. *reading: reads that set some are under way. */
 static gaspi_return_t look_for_notification(gaspi_segment_id_t segment, uint32_t first,
                                             uint32_t number, gaspi_notification_id_t *found,
                                             bool *reading)
 {
+    static uint32_t fetched[BUNCH]; /* of a GPU's memory */
+    struct weftgaspi_place place;
+
     LOCKED;
     *reading = weftgaspi_reads_done();
     TRY_SEGMENT(s, segment);
-    const int64_t id = scan(segment, s, first, number);
-    if (id == -2)
-        return GASPI_ERROR;
-    if (id < 0)
-        return GASPI_TIMEOUT;
-    *found = (gaspi_notification_id_t)id;
-    return GASPI_SUCCESS;
+    if (weftgaspi.on_gpu)
+        TRY(weftgaspi_place_of((gaspi_rank_t)weftgaspi.rank, segment, &place));
+    for (uint32_t at = first, left = number; left > 0;) {
+        const uint32_t bunch = left < BUNCH ? left : BUNCH;
+        const uint32_t *words = (const uint32_t *)(const void *)s->head + at;
+        if (weftgaspi.on_gpu) {
+            words = fetched;
+            TRY_WEFT(weft_host_get(weftgaspi.job, place.head, 0, (size_t)at * 4, fetched,
+                                   (size_t)bunch * 4));
+        }
+        for (uint32_t i = 0; i < bunch; i++)
+            if (__atomic_load_n(&words[i], __ATOMIC_ACQUIRE) != 0) {
+                *found = at + i;
+                return GASPI_SUCCESS;
+            }
+        at += bunch;
+        left -= bunch;
+    }
+    return GASPI_TIMEOUT;
 }
 
 /* Every ten seconds of a wait: naps are too short for the job to say it. */

@@ -41,15 +41,6 @@ void weftgaspi_queues_close(void)
     reads_count = reads_room = 0;
 }
 
-static unsigned queues_there(void)
-{
-    unsigned there = 0;
-
-    for (int i = 0; i < WEFTGASPI_QUEUES; i++)
-        there += queues[i].there;
-    return there;
-}
-
 API(queue_create, (gaspi_queue_id_t *const queue, const gaspi_timeout_t timeout_ms))
 {
     gaspi_queue_id_t free_one = 0;
@@ -78,7 +69,7 @@ API(queue_delete, (const gaspi_queue_id_t queue))
 
 ASK_OF(queue_size, TRY_QUEUE, gaspi_queue_id_t, gaspi_number_t, of->posted - of->done)
 
-ASK_LOCKED(queue_num, gaspi_number_t, queues_there())
+ASK_LOCKED(queue_num, gaspi_number_t, COUNT_THERE(queues))
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 

@@ -18,13 +18,13 @@
     X(queue_num, 8, 1, WEFTGASPI_QUEUES)                                                           \
     X(group_max, 32, 1, WEFTGASPI_GROUPS)                                                          \
     X(segment_max, WEFTGASPI_SEGMENTS, 1, WEFTGASPI_SEGMENTS)                                      \
-    X(transfer_size_max, WEFTGASPI_TRANSFER_MOST, 1, WEFTGASPI_TRANSFER_MOST)                      \
-    X(notification_num, 65536, 0, WEFTGASPI_NOTIFICATIONS)                                         \
+    X(transfer_size_max, 1ul << 30, 1, 1ul << 30)                                                  \
+    X(notification_num, 65536, 0, 1 << 24)                                                         \
     X(passive_queue_size_max, WEFTGASPI_PASSIVE_QUEUE, 1, WEFTGASPI_PASSIVE_QUEUE)                 \
-    X(passive_transfer_size_max, WEFTGASPI_PASSIVE_MOST, 1, WEFTGASPI_PASSIVE_MOST)                \
+    X(passive_transfer_size_max, 65535, 1, 65535)                                                  \
     X(allreduce_buf_size, 255 * 8, 1, 1u << 30)                                                    \
     X(allreduce_elem_max, 255, 1, 1u << 27)                                                        \
-    X(rw_list_elem_max, WEFTGASPI_LIST_MOST, 1, WEFTGASPI_LIST_MOST)                               \
+    X(rw_list_elem_max, 255, 1, 255)                                                               \
     X(build_infrastructure, GASPI_TOPOLOGY_STATIC, GASPI_TOPOLOGY_NONE, GASPI_TOPOLOGY_DYNAMIC)
 #define AT_FIRST(name, first, least, most) .name = first,
 struct weftgaspi_state weftgaspi = {

@@ -4,18 +4,9 @@
 static const struct {
     const char *name, *description;
     bool by_rank;
-} names[WEFTGASPI_COUNTERS] = {
-    [WEFTGASPI_WRITES] = {"writes", "writes posted", false},
-    [WEFTGASPI_READS] = {"reads", "reads posted", false},
-    [WEFTGASPI_NOTIFIES] = {"notifications", "notifications posted", false},
-    [WEFTGASPI_ATOMICS] = {"atomics", "atomic operations done", false},
-    [WEFTGASPI_PASSIVES] = {"passive sends", "passive messages begun", false},
-    [WEFTGASPI_COLLECTIVES] = {"collectives", "barriers and reductions begun", false},
-    [WEFTGASPI_WAITS] = {"waits", "calls of gaspi_wait", false},
-    [WEFTGASPI_WAITED] = {"waited", "microseconds in gaspi_wait", false},
-    [WEFTGASPI_WRITTEN] = {"bytes written", "bytes of writes, by rank", true},
-    [WEFTGASPI_READ] = {"bytes read", "bytes of reads, by rank", true},
-};
+} names[] = {
+#define NAMES(name, text, what, by_rank) {text, what, by_rank},
+    WEFTGASPI_COUNTER_MAP(NAMES)};
 static unsigned level;
 
 void weftgaspi_count(enum weftgaspi_counter counter, int rank, uint64_t more)
