@@ -4,8 +4,6 @@
  */
 #include "internal.h"
 
-#include <string.h>
-
 void weftdart_domain_clear(dart_domain_locality_t *domain)
 {
     for (int i = 0; i < domain->num_domains; i++) {

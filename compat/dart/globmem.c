@@ -4,8 +4,6 @@
  */
 #include "internal.h"
 
-#include <string.h>
-
 static struct weftdart_segment segments[WEFTDART_SEGMENTS]; /* by number; 0: the heap */
 
 dart_ret_t weftdart_segment_of(int segment, struct weftdart_segment **found)
@@ -212,13 +210,12 @@ CALL(dart_team_memalloc_aligned,
 
 CALL(dart_team_memfree, (dart_gptr_t gptr), give(gptr, false))
 
-CALL(dart_team_memregister_aligned,
-     (dart_team_t team, size_t nelem, dart_datatype_t type, void *addr, dart_gptr_t *gptr),
-     make_segment(team, nelem, type, true, addr, gptr))
-
-CALL(dart_team_memregister,
-     (dart_team_t team, size_t nelem, dart_datatype_t type, void *addr, dart_gptr_t *gptr),
-     make_segment(team, nelem, type, true, addr, gptr))
+#define REGISTER(name)                                                                             \
+    CALL(name,                                                                                     \
+         (dart_team_t team, size_t nelem, dart_datatype_t type, void *addr, dart_gptr_t *gptr),    \
+         make_segment(team, nelem, type, true, addr, gptr))
+REGISTER(dart_team_memregister_aligned)
+REGISTER(dart_team_memregister)
 
 CALL(dart_team_memderegister, (dart_gptr_t gptr), give(gptr, true))
 

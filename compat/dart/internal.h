@@ -9,11 +9,8 @@
 #include "../common.h"
 
 #include <dash/dart/if/dart.h>
-#include <weft/pgas.h>
-
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
+#include <weft/pgas.h>
 
 #define TRY_WEFT(expression) TRY(weftdart_result(expression))
 /* Every call begins with one of these, so that texts name it: what the expression gives; the

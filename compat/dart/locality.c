@@ -4,9 +4,7 @@
  */
 #include "internal.h"
 
-#include <pthread.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 /* What a unit tells of itself. */

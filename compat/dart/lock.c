@@ -1,6 +1,4 @@
-/*
- * compat/dart/lock.c - locks of a team: among units one of weft's, among threads of a unit a mutex.
- */
+/* compat/dart/lock.c - locks of a team: weft's among units, a mutex among a unit's threads. */
 #include "internal.h"
 
 struct dart_lock_struct {
@@ -12,11 +10,6 @@ struct dart_lock_struct {
 static bool is_own(struct dart_lock_struct *lock)
 {
     return __atomic_load_n(&lock->owner, __ATOMIC_RELAXED) == pthread_self();
-}
-
-static void own(struct dart_lock_struct *lock, pthread_t thread)
-{
-    __atomic_store_n(&lock->owner, thread, __ATOMIC_RELAXED);
 }
 
 dart_ret_t dart_team_lock_init(dart_team_t team, dart_lock_t *lock)
@@ -63,7 +56,7 @@ dart_ret_t dart_lock_acquire(dart_lock_t lock)
     const dart_ret_t code =
         weftdart_result(weft_host_glock_acquire(weftdart.job, &lock->among_units));
     if (code == DART_OK)
-        own(lock, pthread_self());
+        __atomic_store_n(&lock->owner, pthread_self(), __ATOMIC_RELAXED);
     else
         pthread_mutex_unlock(&lock->among_threads);
     return code;
@@ -82,7 +75,7 @@ dart_ret_t dart_lock_try_acquire(dart_lock_t lock, int32_t *acquired)
     const dart_ret_t code =
         weftdart_result(weft_host_glock_try(weftdart.job, &lock->among_units, &taken));
     if (taken)
-        own(lock, pthread_self());
+        __atomic_store_n(&lock->owner, pthread_self(), __ATOMIC_RELAXED);
     else
         pthread_mutex_unlock(&lock->among_threads);
     if (code == DART_OK)
@@ -96,7 +89,7 @@ dart_ret_t dart_lock_release(dart_lock_t lock)
     TRY_PLACES(lock);
     if (!is_own(lock))
         return INVALID("this thread has not the lock");
-    own(lock, 0);
+    __atomic_store_n(&lock->owner, 0, __ATOMIC_RELAXED);
     const dart_ret_t code =
         weftdart_result(weft_host_glock_release(weftdart.job, &lock->among_units));
     pthread_mutex_unlock(&lock->among_threads);

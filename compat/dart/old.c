@@ -5,7 +5,6 @@
 #include "internal.h"
 
 #include <dart_tapi.h>
-#include <string.h>
 
 /* As dart_2014.h has it. */
 struct old_gptr {

@@ -10,24 +10,20 @@ __thread const char *weftdart_call;
 
 /* ---- errors ---------------------------------------------------------------------------------- */
 
-static const char *name_of(dart_ret_t code)
-{
-    static const char *const names[] = {"DART_OK",           "DART_PENDING",     "DART_ERR_INVAL",
-                                        "DART_ERR_NOTFOUND", "DART_ERR_NOTINIT", "DART_ERR_NOMEM"};
-
-    return code <= DART_ERR_NOMEM ? names[code] : "DART_ERR_OTHER";
-}
-
 dart_ret_t weftdart_refuse(dart_ret_t code, const char *format, ...)
 {
+    static const char *const names[] = {[DART_ERR_INVAL] = "INVAL",
+                                        [DART_ERR_NOTFOUND] = "NOTFOUND",
+                                        [DART_ERR_NOTINIT] = "NOTINIT",
+                                        [DART_ERR_NOMEM] = "NOMEM"};
     char text[400];
     va_list arguments;
 
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);
     va_end(arguments);
-    fprintf(stderr, "dart: [unit %d] %s: %s: %s\n", weftdart.job != NULL ? weftdart.unit : -1,
-            name_of(code), weftdart_call, text);
+    fprintf(stderr, "dart: [unit %d] DART_ERR_%s: %s: %s\n",
+            weftdart.job != NULL ? weftdart.unit : -1, names[code], weftdart_call, text);
     return code;
 }
 
@@ -88,26 +84,21 @@ static dart_ret_t open_tables(void)
     return weftdart_locality_open();
 }
 
-/* Opens the job, with settings of the library's where the user has made none. */
-static weft_status open_job(int *argc, char ***argv, weft_thread_level level)
+/* With settings of the library's where the user has made none. */
+static dart_ret_t begin_job(int *argc, char ***argv, weft_thread_level level)
 {
     static const char *const usual[][2] = {{"WEFT_SEGMENTS", "1024"},
                                            {"WEFT_WINDOWS", "1024"},
                                            {"WEFT_COMMS", "256"},
                                            {"WEFT_HEAP_KERNEL_SHARE", "0"}};
 
-    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
-        setenv(usual[i][0], usual[i][1], 0);
-    return weft_open_threads(&weftdart.job, argv == NULL ? NULL : argc, argv == NULL ? NULL : *argv,
-                             level);
-}
-
-static dart_ret_t begin_job(int *argc, char ***argv, weft_thread_level level)
-{
     if (weftdart.job != NULL)
         return INVALID("it was called before");
     weft_host_caller(weftdart_call);
-    TRY_WEFT(open_job(argc, argv, level));
+    for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++)
+        setenv(usual[i][0], usual[i][1], 0);
+    TRY_WEFT(weft_open_threads(&weftdart.job, argv == NULL ? NULL : argc,
+                               argv == NULL ? NULL : *argv, level));
     const dart_ret_t code = open_tables();
     if (code != DART_OK) {
         weft_abort(weftdart.job, "dart_init failed");

@@ -4,9 +4,8 @@
  */
 #include "internal.h"
 
-/* The newest operation that is not done at once: all are of one kind, to one unit. */
 struct dart_handle_struct {
-    weft_op op;
+    weft_op op; /* the newest of a call */
 };
 
 /* ---- runs ------------------------------------------------------------------------------------ */
@@ -51,8 +50,8 @@ struct rows {
 struct move {
     weft_gptr pointer;
     unsigned char *memory; /* of a put, it is only read */
-    bool put, has_begun;
-    dart_handle_t handle; /* NULL: a flush completes it */
+    bool put;
+    weft_op newest; /* that is not done at once: all are of one kind, to one unit */
     struct rows rows;
 };
 
@@ -76,9 +75,8 @@ static dart_ret_t begin_rows(struct move *m)
         TRY_WEFT(weft_host_gput_begin(weftdart.job, first, memory, r.width, &op));
     else
         TRY_WEFT(weft_host_gget_begin(weftdart.job, first, memory, r.width, &op));
-    m->has_begun = true;
-    if (m->handle != NULL && op.sequence != 0)
-        m->handle->op = op;
+    if (op.sequence != 0)
+        m->newest = op;
     return DART_OK;
 }
 
@@ -126,9 +124,8 @@ static dart_ret_t check_types(const struct weftdart_type *local, const struct we
     return DART_OK;
 }
 
-/* Begins it all. */
-static dart_ret_t move(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
-                       dart_datatype_t remote)
+static dart_ret_t move_all(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
+                           dart_datatype_t remote)
 {
     struct cursor here = {.used = 0}, there = {.used = 0};
 
@@ -152,6 +149,17 @@ static dart_ret_t move(struct move *m, dart_gptr_t gptr, size_t nelem, dart_data
     return begin_rows(m);
 }
 
+/* Begins it all. Whatever was begun before an error is waited for. */
+static dart_ret_t move(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
+                       dart_datatype_t remote)
+{
+    const dart_ret_t code = move_all(m, gptr, nelem, local, remote);
+
+    if (code != DART_OK && m->newest.sequence != 0)
+        weft_host_op_wait(weftdart.job, m->newest, WEFT_LOCAL);
+    return code;
+}
+
 /* ---- completion ------------------------------------------------------------------------------ */
 
 dart_ret_t dart_handle_free(dart_handle_t *handle)
@@ -170,7 +178,8 @@ static dart_ret_t wait_all(dart_handle_t *handles, size_t n, weft_progress how)
     for (size_t i = 0; i < n; i++) {
         if (handles[i] != NULL)
             TRY_WEFT(weft_host_op_wait(weftdart.job, handles[i]->op, how));
-        TRY(dart_handle_free(&handles[i]));
+        free(handles[i]);
+        handles[i] = DART_HANDLE_NULL;
     }
     return DART_OK;
 }
@@ -186,8 +195,10 @@ dart_ret_t weftdart_test(dart_handle_t *handles, size_t n, weft_progress how, bo
     for (size_t i = 0; i < n && done; i++)
         if (handles[i] != NULL)
             TRY_WEFT(weft_host_op_test(weftdart.job, handles[i]->op, how, &done));
-    for (size_t i = 0; i < n && done && frees; i++)
-        TRY(dart_handle_free(&handles[i]));
+    for (size_t i = 0; i < n && done && frees; i++) {
+        free(handles[i]);
+        handles[i] = DART_HANDLE_NULL;
+    }
     *finished = done;
     return DART_OK;
 }
@@ -218,45 +229,40 @@ CALL(dart_flush_local_all, (dart_gptr_t gptr), flush(gptr))
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
-/* Whatever was begun before an error is waited for. */
 static dart_ret_t move_with(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
                             dart_datatype_t remote, dart_handle_t *handle)
 {
-    if (handle == NULL)
-        return INVALID("handle is NULL");
-    m->handle = calloc(1, sizeof(*m->handle));
-    TRY_MEMORY(m->handle);
-    const dart_ret_t code = move(m, gptr, nelem, local, remote);
-    if (code == DART_OK)
-        *handle = m->handle;
-    else
-        wait_all(&m->handle, 1, WEFT_LOCAL);
-    return code;
+    TRY_THERE(handle);
+    TRY(move(m, gptr, nelem, local, remote));
+    dart_handle_t const made = malloc(sizeof(*made));
+    if (made == NULL) {
+        weft_host_op_wait(weftdart.job, m->newest, WEFT_LOCAL);
+        return weftdart_no_memory();
+    }
+    made->op = m->newest;
+    *handle = made;
+    return DART_OK;
+}
+
+static dart_ret_t move_now(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
+                           dart_datatype_t remote, weft_progress how)
+{
+    TRY(move(m, gptr, nelem, local, remote));
+    return weftdart_result(weft_host_op_wait(weftdart.job, m->newest, how));
 }
 
 #define A_GET (&(struct move){.memory = dest})
 #define A_PUT (&(struct move){.memory = (unsigned char *)(uintptr_t)src, .put = true})
 
-/* Whatever was begun before an error is flushed. */
-static dart_ret_t move_alone(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
-                             dart_datatype_t remote)
-{
-    const dart_ret_t code = move(m, gptr, nelem, local, remote);
-
-    if (code != DART_OK && m->has_begun)
-        flush(gptr);
-    return code;
-}
-
 CALL(dart_get,
      (void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
       dart_datatype_t dst_type),
-     move_alone(A_GET, gptr, nelem, dst_type, src_type))
+     move(A_GET, gptr, nelem, dst_type, src_type))
 
 CALL(dart_put,
      (dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type,
       dart_datatype_t dst_type),
-     move_alone(A_PUT, gptr, nelem, src_type, dst_type))
+     move(A_PUT, gptr, nelem, src_type, dst_type))
 
 CALL(dart_get_handle,
      (void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
@@ -268,20 +274,12 @@ CALL(dart_put_handle,
       dart_datatype_t dst_type, dart_handle_t *handle),
      move_with(A_PUT, gptr, nelem, src_type, dst_type, handle))
 
-dart_ret_t dart_get_blocking(void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
-                             dart_datatype_t dst_type)
-{
-    dart_handle_t handle;
+CALL(dart_get_blocking,
+     (void *dest, dart_gptr_t gptr, size_t nelem, dart_datatype_t src_type,
+      dart_datatype_t dst_type),
+     move_now(A_GET, gptr, nelem, dst_type, src_type, WEFT_LOCAL))
 
-    TRY(NAMED(move_with(A_GET, gptr, nelem, dst_type, src_type, &handle)));
-    return NAMED(wait_all(&handle, 1, WEFT_LOCAL));
-}
-
-dart_ret_t dart_put_blocking(dart_gptr_t gptr, const void *src, size_t nelem,
-                             dart_datatype_t src_type, dart_datatype_t dst_type)
-{
-    dart_handle_t handle;
-
-    TRY(NAMED(move_with(A_PUT, gptr, nelem, src_type, dst_type, &handle)));
-    return NAMED(wait_all(&handle, 1, WEFT_REMOTE));
-}
+CALL(dart_put_blocking,
+     (dart_gptr_t gptr, const void *src, size_t nelem, dart_datatype_t src_type,
+      dart_datatype_t dst_type),
+     move_now(A_PUT, gptr, nelem, src_type, dst_type, WEFT_REMOTE))

@@ -1,8 +1,6 @@
 /* compat/dart/type.c - data types, and what operations do to their elements. */
 #include "internal.h"
 
-#include <string.h>
-
 /* ---- types ----------------------------------------------------------------------------------- */
 
 static const struct weftdart_block one = {0, 1};

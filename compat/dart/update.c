@@ -4,8 +4,6 @@
  */
 #include "internal.h"
 
-#include <string.h>
-
 /* An element of a predefined type, and its word: 8 bytes, or 4 for all that is smaller. */
 struct element {
     const struct weftdart_type *type;
@@ -122,16 +120,14 @@ static dart_ret_t accumulate(dart_gptr_t gptr, const void *values, size_t nelem,
     return DART_OK;
 }
 
-CALL(dart_accumulate,
-     (dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t type,
-      dart_operation_t op),
-     accumulate(gptr, values, nelem, type, op))
-
-/* weft has copied the values */
-CALL(dart_accumulate_blocking_local,
-     (dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t type,
-      dart_operation_t op),
-     accumulate(gptr, values, nelem, type, op))
+/* When it returns, weft has copied the values. */
+#define ACCUMULATE(name)                                                                           \
+    CALL(name,                                                                                     \
+         (dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t type,                \
+          dart_operation_t op),                                                                    \
+         accumulate(gptr, values, nelem, type, op))
+ACCUMULATE(dart_accumulate)
+ACCUMULATE(dart_accumulate_blocking_local)
 
 /* ---- one element ----------------------------------------------------------------------------- */
 

@@ -22,8 +22,7 @@ typedef weft_comm dcuda_comm;
 #define DCUDA_COMM_WORLD  WEFT_COMM_WORLD
 #define DCUDA_COMM_DEVICE WEFT_COMM_DEVICE
 
-/* The only source, and the only window, that a wait can ask for: notifications are counted by tag.
- */
+/* A wait asks for no other source, and no other window: notifications are counted by tag. */
 #define DCUDA_ANY_SOURCE (-1)
 
 /* What a kernel is given, and what its calls are given. */
@@ -195,16 +194,14 @@ struct dcuda_rank_info {
     int rank_responsible;   /* the thesis's name of ranks_here */
 };
 
-/* The program's one job, for weft's own calls (weft_malloc, weft_copy, ...); NULL: there is none.
- */
+/* The program's one job, for weft's own calls (weft_malloc, ...); NULL: there is none. */
 inline weft_job *&dcuda_host_job()
 {
     static weft_job *job = NULL;
     return job;
 }
 
-/* weft_open and weft_prepare: at most so many ranks of a device (0: as many as it holds).
- * Collective. */
+/* weft_open, weft_prepare: most ranks of a device (0: as many as it holds). Collective. */
 inline weft_status dcuda_host_init(int *argc, char **argv, const weft_kernel *kernel, int threads,
                                    int most_ranks)
 {

@@ -1,8 +1,6 @@
 /* compat/gaspi/ask.c - numbers that programs ask for: limits, ranks, time, segments. */
 #include "internal.h"
 
-#include <stdint.h>
-
 #define CONFIG weftgaspi.config
 #define NODE   weft_numbers_of(weftgaspi.job)
 
@@ -47,7 +45,7 @@ static gaspi_number_t segments_there(void)
     return there;
 }
 
-ASK_LOCKED(segment_num, gaspi_number_t, segments_there())
+ASK(segment_num, gaspi_number_t, segments_there())
 
 API(segment_list, (const gaspi_number_t number, gaspi_segment_id_t *const list))
 {

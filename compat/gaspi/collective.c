@@ -64,19 +64,7 @@ static gaspi_return_t begin_collective(struct weftgaspi_group *g,
     return weftgaspi_result(status, -1);
 }
 
-/* The lock is given up meanwhile. */
-static gaspi_return_t finish(struct weftgaspi_group *g, double until)
-{
-    pthread_mutex_unlock(&weftgaspi.lock);
-    const weft_status status = weft_team_wait_for(&g->op, weftgaspi_left(until));
-    pthread_mutex_lock(&weftgaspi.lock);
-    const gaspi_return_t code = weftgaspi_result(status, -1);
-
-    if (code != GASPI_TIMEOUT)
-        g->call.kind = WEFTGASPI_NONE;
-    return code == GASPI_SUCCESS ? g->call.user.code : code;
-}
-
+/* The lock is given up while it waits. */
 static gaspi_return_t collective(gaspi_group_t group, gaspi_timeout_t timeout_ms,
                                  const struct weftgaspi_collective *call)
 {
@@ -92,8 +80,15 @@ static gaspi_return_t collective(gaspi_group_t group, gaspi_timeout_t timeout_ms
         code = begin_collective(g, call);
     else if (g->call.kind != call->kind || g->call.receive != call->receive)
         code = GASPI_ERR_ACTIVE_COLL;
-    if (code == GASPI_SUCCESS)
-        code = finish(g, until);
+    if (code == GASPI_SUCCESS) {
+        pthread_mutex_unlock(&weftgaspi.lock);
+        code = weftgaspi_result(weft_team_wait_for(&g->op, weftgaspi_left(until)), -1);
+        pthread_mutex_lock(&weftgaspi.lock);
+        if (code != GASPI_TIMEOUT)
+            g->call.kind = WEFTGASPI_NONE;
+        if (code == GASPI_SUCCESS)
+            code = g->call.user.code;
+    }
     weftgaspi_group_leave(g);
     return code;
 }

@@ -3,8 +3,6 @@
 
 #include <GASPI_GPU.h>
 #include <GASPI_GPU_table.h>
-#include <stdlib.h>
-#include <string.h>
 
 weft_job *gaspi_gpu_job(void)
 {
@@ -58,8 +56,10 @@ static void fill(const struct gpu_gaspi_table *t)
     }
 }
 
-static gaspi_return_t make_table(gaspi_pointer_t *table)
+gaspi_return_t gaspi_gpu_table(gaspi_pointer_t *const table)
 {
+    TRY_OPEN(table);
+    LOCKED;
     struct gpu_gaspi_table t = {.rank = weftgaspi.rank,
                                 .ranks = weftgaspi.ranks,
                                 .segments = (int32_t)weftgaspi.config.segment_max,
@@ -86,13 +86,6 @@ static gaspi_return_t make_table(gaspi_pointer_t *table)
     weft_free(weftgaspi.job, weftgaspi.gpu_table);
     *table = weftgaspi.gpu_table = device;
     return GASPI_SUCCESS;
-}
-
-gaspi_return_t gaspi_gpu_table(gaspi_pointer_t *const table)
-{
-    TRY_OPEN(table);
-    LOCKED;
-    return make_table(table);
 }
 
 /* ---- of GPI-2 1.3 ---------------------------------------------------------------------------- */

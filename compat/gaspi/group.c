@@ -6,8 +6,6 @@
 #include "internal.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 enum { TALK = 0, ALL = 1, FIRST = 2 }; /* numbers of groups of messages */
@@ -171,8 +169,10 @@ static weft_status receive(struct weftgaspi_commit *c, int i, int from, int tag)
                                    sizeof(struct message), &c->with[i].op);
 }
 
+/* Sends this rank's own. */
 static weft_status send(struct weftgaspi_commit *c, int i, int to, int tag)
 {
+    c->with[i].message = c->own;
     return weft_host_send_begin(weftgaspi.job, weftgaspi.talk, to, tag, &c->with[i].message,
                                 sizeof(struct message), &c->with[i].op);
 }
@@ -192,7 +192,6 @@ static gaspi_return_t commit_begin(struct weftgaspi_group *g)
         for (int i = 1; i < g->size && status == WEFT_OK; i++)
             status = receive(c, i, g->ranks[i], WEFTGASPI_TAG_COMMIT);
     } else {
-        c->with[0].message = c->own;
         status = send(c, 0, g->ranks[0], WEFTGASPI_TAG_COMMIT);
         if (status == WEFT_OK)
             status = receive(c, 1, g->ranks[0], WEFTGASPI_TAG_COMMITTED);
@@ -243,10 +242,8 @@ static gaspi_return_t commit_answer(struct weftgaspi_group *g)
                c->with[i].message.ranks == c->own.ranks;
     if (same)
         c->own.number = choose();
-    for (int i = 1; i < g->size && status == WEFT_OK; i++) {
-        c->with[i].message = c->own;
+    for (int i = 1; i < g->size && status == WEFT_OK; i++)
         status = send(c, i, g->ranks[i], WEFTGASPI_TAG_COMMITTED);
-    }
     c->answering = true;
     return weftgaspi_result(status, -1);
 }
@@ -287,7 +284,7 @@ API(group_commit, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
 
 /* ---- what programs ask ----------------------------------------------------------------------- */
 
-ASK_LOCKED(group_num, gaspi_number_t, COUNT_THERE(groups))
+ASK(group_num, gaspi_number_t, COUNT_THERE(groups))
 
 ASK_OF(group_size, TRY_GROUP, gaspi_group_t, gaspi_number_t, of->size)
 

@@ -12,11 +12,7 @@
 #include <GASPI_Ext.h>
 #include <GASPI_Threads.h>
 #include <PGASPI.h>
-
 #include <pthread.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* Procedures have GASPI's parameters, and need not look at all of them. */
 #pragma GCC diagnostic ignored "-Wunused-parameter"
@@ -90,8 +86,7 @@ gaspi_return_t weftgaspi_refuse(bool *said, gaspi_return_t code, const char *for
         *answer = (type)(number);                                                                  \
         return GASPI_SUCCESS;                                                                      \
     }
-#define ASK(name, type, number)        SAY(name, type, number, TRY_OPEN())
-#define ASK_LOCKED(name, type, number) SAY(name, type, number, TRY_OPEN(); LOCKED)
+#define ASK(name, type, number) SAY(name, type, number, TRY_OPEN(); LOCKED)
 
 enum {
     WEFTGASPI_SEGMENTS = 255, /* most; also the bounds of the configuration's fields */
@@ -160,7 +155,6 @@ struct weftgaspi_place {
 };
 
 /* With the lock held. */
-size_t weftgaspi_head_bytes(void); /* of notifications, before a segment's data */
 struct weftgaspi_segment *weftgaspi_segment_of(gaspi_segment_id_t segment); /* NULL: none */
 /* s: the segment, which is there. */
 #define TRY_SEGMENT(s, segment)                                                                    \
@@ -173,11 +167,8 @@ gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
                                   struct weftgaspi_place *place);
 gaspi_return_t weftgaspi_segments_open(void);
 void weftgaspi_segments_close(void);
-/* Reads a word of the rank, within that time. */
-gaspi_return_t weftgaspi_reach(gaspi_rank_t rank, double until);
 /* Another process wants this one to end. */
 bool weftgaspi_dismissed(void);
-gaspi_return_t weftgaspi_dismiss(gaspi_rank_t rank);
 
 /* ---- queue.c, notify.c ----------------------------------------------------------------------- */
 
@@ -283,7 +274,7 @@ void weftgaspi_count(enum weftgaspi_counter counter, int rank, uint64_t more);
 
 struct weftgaspi_peer {
     bool corrupt;
-    weft_op reached; /* whose answer a call without time left under way (weftgaspi_reach) */
+    weft_op reached; /* whose answer a call without time left under way (gaspi_proc_ping) */
     uint64_t counters[WEFTGASPI_COUNTERS]; /* what is not by rank, rank 0 has */
     /* The newest put and the newest get of a queue, which stand for those before them. */
     weft_op newest[WEFTGASPI_QUEUES][2];

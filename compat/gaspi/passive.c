@@ -6,8 +6,6 @@
  */
 #include "internal.h"
 
-#include <string.h>
-
 #define NEED_SIZE(size)                                                                            \
     NEED((size) != 0 && (size) <= weftgaspi.config.passive_transfer_size_max,                      \
          GASPI_ERR_INV_COMMSIZE, "%lu bytes, at most %u", size,                                    \
@@ -50,22 +48,27 @@ static struct pending *place_for(const struct pending *call)
 }
 
 /* The lock is given up while it waits. */
-static gaspi_return_t send(const struct pending *call, double until)
+API(passive_send,
+    (const gaspi_segment_id_t local, const gaspi_offset_t from, const gaspi_rank_t rank,
+     const gaspi_size_t size, const gaspi_timeout_t timeout_ms))
 {
+    const struct pending call = {.segment = local, .offset = from, .rank = rank, .size = size};
+    const double until = weftgaspi_until(timeout_ms);
     void *address;
 
+    TRY_OPEN();
+    NEED_SIZE(size);
+    NEED_RANK(rank);
     LOCKED;
-    NEED_RANK(call->rank);
-    TRY(weftgaspi_check_local(call->segment, call->offset, call->size, &address));
-    struct pending *const p = place_for(call);
+    TRY(weftgaspi_check_local(local, from, size, &address));
+    struct pending *const p = place_for(&call);
     if (p == NULL)
         return GASPI_QUEUE_FULL;
     if (!p->used) {
-        *p = *call;
-        TRY(weftgaspi_result(weft_host_send_begin(weftgaspi.job, weftgaspi.talk, call->rank,
-                                                  WEFTGASPI_TAG_PASSIVE, address, call->size,
-                                                  &p->op),
-                             call->rank));
+        *p = call;
+        TRY(weftgaspi_result(weft_host_send_begin(weftgaspi.job, weftgaspi.talk, rank,
+                                                  WEFTGASPI_TAG_PASSIVE, address, size, &p->op),
+                             rank));
         p->used = true;
         sends_used++;
         weftgaspi_count(WEFTGASPI_PASSIVES, 0, 1);
@@ -78,18 +81,7 @@ static gaspi_return_t send(const struct pending *call, double until)
     p->waiting = false;
     p->used = status == WEFT_ERR_TIMEOUT;
     sends_used -= !p->used;
-    return weftgaspi_result(status, call->rank);
-}
-
-API(passive_send,
-    (const gaspi_segment_id_t local, const gaspi_offset_t from, const gaspi_rank_t rank,
-     const gaspi_size_t size, const gaspi_timeout_t timeout_ms))
-{
-    const struct pending call = {.segment = local, .offset = from, .rank = rank, .size = size};
-
-    TRY_OPEN();
-    NEED_SIZE(size);
-    return send(&call, weftgaspi_until(timeout_ms));
+    return weftgaspi_result(status, rank);
 }
 
 API(passive_receive,

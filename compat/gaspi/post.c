@@ -38,13 +38,6 @@ static gaspi_return_t find_transfer(const struct request *r, gaspi_number_t i, v
     return GASPI_SUCCESS;
 }
 
-static gaspi_return_t check_note(const struct request *r, struct weftgaspi_place *place)
-{
-    NEED_NOTIFICATION(r->id);
-    NEED(r->value != 0, GASPI_ERR_INV_NOTIF_VAL);
-    return weftgaspi_place_of(r->read ? (gaspi_rank_t)weftgaspi.rank : r->rank, r->notified, place);
-}
-
 /* All of it, so that nothing is posted of what is wrong. *note: where its notification goes. */
 static gaspi_return_t check(const struct request *r, const struct weftgaspi_queue *q,
                             struct weftgaspi_place *note)
@@ -56,8 +49,12 @@ static gaspi_return_t check(const struct request *r, const struct weftgaspi_queu
          "%u transfers, at most %u", r->number, weftgaspi.config.rw_list_elem_max);
     for (gaspi_number_t i = 0; i < r->number; i++)
         TRY(find_transfer(r, i, &address, &place));
-    if (r->notifies)
-        TRY(check_note(r, note));
+    if (r->notifies) {
+        NEED_NOTIFICATION(r->id);
+        NEED(r->value != 0, GASPI_ERR_INV_NOTIF_VAL);
+        TRY(weftgaspi_place_of(r->read ? (gaspi_rank_t)weftgaspi.rank : r->rank, r->notified,
+                               note));
+    }
     const uint64_t under_way = q->posted - q->done; /* an empty queue has room for any one call */
     return under_way == 0 || under_way + r->number + r->notifies <= weftgaspi.config.queue_size_max
                ? GASPI_SUCCESS

@@ -5,9 +5,6 @@
  */
 #include "internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static struct weftgaspi_queue queues[WEFTGASPI_QUEUES];
 
 struct read_note {
@@ -69,7 +66,7 @@ API(queue_delete, (const gaspi_queue_id_t queue))
 
 ASK_OF(queue_size, TRY_QUEUE, gaspi_queue_id_t, gaspi_number_t, of->posted - of->done)
 
-ASK_LOCKED(queue_num, gaspi_number_t, COUNT_THERE(queues))
+ASK(queue_num, gaspi_number_t, COUNT_THERE(queues))
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
@@ -77,16 +74,10 @@ ASK_LOCKED(queue_num, gaspi_number_t, COUNT_THERE(queues))
  * of a barrier behind gaspi_wait that the others see what they have written. */
 static gaspi_return_t wait_op(weft_op op, int rank, double until)
 {
-    int done = 0;
-    weft_status status = weft_host_op_test(weftgaspi.job, op, WEFT_REMOTE, &done);
-
-    if (status == WEFT_OK && done)
-        return GASPI_SUCCESS;
-    if (status == WEFT_OK) {
-        pthread_mutex_unlock(&weftgaspi.lock);
-        status = weft_host_op_wait_for(weftgaspi.job, op, WEFT_REMOTE, weftgaspi_left(until));
-        pthread_mutex_lock(&weftgaspi.lock);
-    }
+    pthread_mutex_unlock(&weftgaspi.lock);
+    const weft_status status =
+        weft_host_op_wait_for(weftgaspi.job, op, WEFT_REMOTE, weftgaspi_left(until));
+    pthread_mutex_lock(&weftgaspi.lock);
     return weftgaspi_result(status, rank);
 }
 

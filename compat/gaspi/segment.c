@@ -9,8 +9,6 @@
 #include "internal.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct weftgaspi_segment segments[WEFTGASPI_SEGMENTS];
 static unsigned generations[WEFTGASPI_SEGMENTS];
@@ -73,35 +71,30 @@ static size_t words(void)
     return word_of(weftgaspi.ranks, 0) + 2;
 }
 
-size_t weftgaspi_head_bytes(void)
+/* Of notifications, before a segment's data. */
+static size_t head_bytes(void)
 {
     return ((size_t)weftgaspi.config.notification_num * 4 + 4095) / 4096 * 4096 + 4096;
-}
-
-/* Where notifications end, all must know of each other. */
-static gaspi_return_t agree(void)
-{
-    uint64_t number = 0;
-
-    TRY(weftgaspi_result(
-        weft_host_get(weftgaspi.job, window, 0, (words() - 2) * 8, &number, sizeof(number)), 0));
-    if (number == weftgaspi.config.notification_num)
-        return GASPI_SUCCESS;
-    fprintf(stderr, "weft-gaspi: notification_num is %u on rank %d, and %u on rank 0\n",
-            weftgaspi.config.notification_num, weftgaspi.rank, (unsigned)number);
-    return GASPI_ERR_CONFIG;
 }
 
 gaspi_return_t weftgaspi_segments_open(void)
 {
     const uint64_t number = weftgaspi.config.notification_num;
+    uint64_t first = 0; /* rank 0's */
 
     directory = weft_malloc(weftgaspi.job, words() * 8);
     if (directory == NULL)
         return GASPI_ERR_MEMALLOC;
     TRY_WEFT(weft_copy(weftgaspi.job, directory + words() - 2, &number, sizeof(number)));
     TRY_WEFT(weft_host_win_create(weftgaspi.job, directory, words() * 8, &window));
-    return agree();
+    /* Where notifications end, all must know of each other. */
+    TRY(weftgaspi_result(
+        weft_host_get(weftgaspi.job, window, 0, (words() - 2) * 8, &first, sizeof(first)), 0));
+    if (first == number)
+        return GASPI_SUCCESS;
+    fprintf(stderr, "weft-gaspi: notification_num is %u on rank %d, and %u on rank 0\n",
+            (unsigned)number, weftgaspi.rank, (unsigned)first);
+    return GASPI_ERR_CONFIG;
 }
 
 /* The job's end frees what weft has. */
@@ -112,12 +105,16 @@ void weftgaspi_segments_close(void)
     memset(refused, 0, sizeof(refused));
 }
 
-gaspi_return_t weftgaspi_reach(gaspi_rank_t rank, double until)
+/* Reads a word of the rank. */
+API(proc_ping, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 {
     static uint64_t word; /* a late answer finds it */
-    weft_op *const asked = &weftgaspi.peer[rank].reached;
+    const double until = weftgaspi_until(timeout_ms);
     weft_status status = WEFT_OK;
 
+    TRY_OPEN();
+    NEED_RANK(rank);
+    weft_op *const asked = &weftgaspi.peer[rank].reached;
     pthread_mutex_lock(&weftgaspi.lock);
     if (asked->sequence == 0)
         status = weft_host_get_begin(weftgaspi.job, window, rank, 0, &word, 8, asked);
@@ -132,13 +129,19 @@ gaspi_return_t weftgaspi_reach(gaspi_rank_t rank, double until)
     return weftgaspi_result(status, rank);
 }
 
+extern __typeof__(gaspi_connect) pgaspi_connect __attribute__((alias("pgaspi_proc_ping")));
+extern __typeof__(gaspi_connect) gaspi_connect __attribute__((weak, alias("pgaspi_proc_ping")));
+
 bool weftgaspi_dismissed(void)
 {
     return load_word(words() - 1) != 0;
 }
 
-gaspi_return_t weftgaspi_dismiss(gaspi_rank_t rank)
+API(proc_kill, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 {
+    TRY_OPEN();
+    NEED_RANK(rank);
+    NEED(rank != weftgaspi.rank, GASPI_ERR_INV_RANK);
     return store_word(rank, words() - 1, 1);
 }
 
@@ -182,7 +185,7 @@ gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
             .entry = entry, .bytes = ENTRY_BYTES(entry), .told = known->told};
         TRY(find_part(rank, segment, entry, 0, &found.head));
         found.data = found.head;
-        found.data_offset = weftgaspi_head_bytes();
+        found.data_offset = head_bytes();
         if (ENTRY_BOUND(entry)) {
             TRY(find_part(rank, segment, entry, 1, &found.data));
             found.data_offset = 0;
@@ -211,7 +214,7 @@ static gaspi_return_t make_segment(const struct creation *call)
     const int segment = call->segment;
 
     generations[segment] = generations[segment] % (GENERATIONS - 1) + 1;
-    const size_t bytes = weftgaspi_head_bytes() + (call->bound ? 0 : call->bytes);
+    const size_t bytes = head_bytes() + (call->bound ? 0 : call->bytes);
     const uint64_t entry = ENTRY(call->bytes, (uint64_t)generations[segment], call->bound);
     unsigned char *const head = weft_malloc(weftgaspi.job, bytes);
     if (head == NULL)
@@ -226,13 +229,13 @@ static gaspi_return_t make_segment(const struct creation *call)
         weft_free(weftgaspi.job, head);
         return code;
     }
-    segments[segment] = (struct weftgaspi_segment){
-        .there = true,
-        .bound = call->bound,
-        .head = head,
-        .data = call->bound ? call->memory : head + weftgaspi_head_bytes(),
-        .bytes = call->bytes,
-        .entry = entry};
+    segments[segment] =
+        (struct weftgaspi_segment){.there = true,
+                                   .bound = call->bound,
+                                   .head = head,
+                                   .data = call->bound ? call->memory : head + head_bytes(),
+                                   .bytes = call->bytes,
+                                   .entry = entry};
     return GASPI_SUCCESS;
 }
 
@@ -258,13 +261,10 @@ static gaspi_return_t make_alone(const struct creation *call)
     return make_segment(call);
 }
 
-API(segment_alloc,
-    (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_alloc_t policy))
-{
-    TRY_OPEN();
-    /* Whatever the policy: zeros, of the device. */
-    return make_alone(&(struct creation){.segment = segment, .bytes = size});
-}
+/* Whatever the policy: zeros, of the device. */
+CALL(segment_alloc,
+     (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_alloc_t policy),
+     make_alone(&(struct creation){.segment = segment, .bytes = size}))
 
 #define BOUND(...)                                                                                 \
     (&(struct creation){                                                                           \

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -83,8 +81,6 @@ double weftgaspi_until(gaspi_timeout_t timeout_ms)
 
 double weftgaspi_left(double until)
 {
-    if (until == 0 || isinf(until))
-        return until;
     return fmax(until - weftgaspi_now(), 0);
 }
 
@@ -163,15 +159,6 @@ static void *watch_dismissal(void *nothing)
     return NULL;
 }
 
-static void watch_end(void)
-{
-    if (!watch.runs)
-        return;
-    __atomic_store_n(&watch.ends, true, __ATOMIC_RELEASE);
-    pthread_join(watch.thread, NULL);
-    watch.runs = watch.ends = false;
-}
-
 static gaspi_return_t open_tables(void)
 {
     const weft_numbers *numbers = weft_numbers_of(weftgaspi.job);
@@ -199,7 +186,10 @@ static gaspi_return_t open_tables(void)
 /* What is under way reads and writes the tables until the job is closed. */
 static void close_job(void)
 {
-    watch_end();
+    __atomic_store_n(&watch.ends, true, __ATOMIC_RELEASE);
+    if (watch.runs)
+        pthread_join(watch.thread, NULL);
+    watch.runs = watch.ends = false;
     weft_close(weftgaspi.job); /* returns errors that the program has been told, too */
     weftgaspi.job = NULL;
     weftgaspi.gpu_table = NULL;
@@ -240,24 +230,6 @@ API(proc_term, (const gaspi_timeout_t timeout_ms))
     return lost ? GASPI_SUCCESS : code;
 }
 
-API(proc_kill, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
-{
-    TRY_OPEN();
-    NEED_RANK(rank);
-    NEED(rank != weftgaspi.rank, GASPI_ERR_INV_RANK);
-    return weftgaspi_dismiss(rank);
-}
-
-API(proc_ping, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
-{
-    TRY_OPEN();
-    NEED_RANK(rank);
-    return weftgaspi_reach(rank, weftgaspi_until(timeout_ms));
-}
-
-extern __typeof__(gaspi_connect) pgaspi_connect __attribute__((alias("pgaspi_proc_ping")));
-extern __typeof__(gaspi_connect) gaspi_connect __attribute__((weak, alias("pgaspi_proc_ping")));
-
 API(disconnect, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 {
     TRY_OPEN();
@@ -268,8 +240,7 @@ API(disconnect, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 API(state_vec_get, (gaspi_state_vector_t states))
 {
     TRY_OPEN(states);
-    if (weft_lost(weftgaspi.job) >= 0)
-        note_loss(-1);
+    note_loss(-1);
     for (int i = 0; i < weftgaspi.ranks; i++)
         states[i] = __atomic_load_n(&weftgaspi.peer[i].corrupt, __ATOMIC_RELAXED)
                         ? GASPI_STATE_CORRUPT

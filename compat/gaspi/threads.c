@@ -4,7 +4,6 @@
  */
 #include "internal.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 enum { MOST = 1024 };
