@@ -80,7 +80,8 @@ static CUresult ask_owner(const struct client_device *device, const struct clien
                : CUDA_ERROR_UNKNOWN;
 }
 
-/* Errors: NOT_READY, OUT_OF_MEMORY: not now; DEVICE_UNAVAILABLE; PEER_ACCESS_UNSUPPORTED: never. */
+/* Errors: NOT_READY, OUT_OF_MEMORY: not now; DEVICE_UNAVAILABLE; DEINITIALIZED: the program ends;
+ * PEER_ACCESS_UNSUPPORTED: never. */
 static CUresult reach(struct client_device *device, const struct client_device *far,
                       uint64_t address)
 {
@@ -93,12 +94,14 @@ static CUresult reach(struct client_device *device, const struct client_device *
 
     if (result == CUDA_SUCCESS)
         result = import(device, far, slab, ticket);
-    if (result == CUDA_SUCCESS && !weft_ranges_add(&device->reached, slab.at, slab.bytes))
-        result = CUDA_ERROR_OUT_OF_MEMORY;
+    if (result == CUDA_SUCCESS && (!weft_ranges_add(&device->reached, slab.at, slab.bytes) ||
+                                   !weft_ranges_has(&device->reached, address, 1)))
+        result = CUDA_ERROR_OUT_OF_MEMORY; /* or two slabs of a hostile server overlap */
     if (result == CUDA_SUCCESS)
         *peer |= CLIENT_REACHES;
     if (result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY ||
-        result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_DEVICE_UNAVAILABLE)
+        result == CUDA_ERROR_OUT_OF_MEMORY || result == CUDA_ERROR_DEVICE_UNAVAILABLE ||
+        result == CUDA_ERROR_DEINITIALIZED)
         return result;
     *peer |= CLIENT_APART;
     weft_say((*peer & CLIENT_ENABLED) != 0 ? WEFT_SAY_ERROR : WEFT_SAY_INFO,
@@ -108,28 +111,43 @@ static CUresult reach(struct client_device *device, const struct client_device *
     return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 }
 
-/* All of it. waits: also for what the device still does with what was there before. */
+/* All of it. */
 static CUresult reach_all(struct client_device *device, const struct client_device *far,
-                          uint64_t address, uint64_t bytes, bool waits)
+                          uint64_t address, uint64_t bytes)
 {
     const uint64_t end = address + bytes;
     CUresult result = CUDA_SUCCESS;
 
     while (result == CUDA_SUCCESS &&
-           (address = weft_ranges_gap(&device->reached, address, end)) < end) {
+           (address = weft_ranges_gap(&device->reached, address, end)) < end)
         result = may_reach(device, far) ? reach(device, far, address)
                                         : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-        if (result == CUDA_ERROR_NOT_READY && waits)
-            result = client_call(device, WEFT_CALL_context_synchronize, NULL, 0, NULL, 0, NULL);
-    }
     return result;
+}
+
+/*
+ * Whether to try again, after a wait for what the device was given before. Another one of its
+ * server, which may be what is waited for, is asked now and then. Without `reaching`, which others
+ * need meanwhile. An earlier call's error is for the program's next call.
+ */
+static bool waited_for(const struct client_device *device, CUresult result)
+{
+    static const uint64_t pause_ns = 1000000;
+    struct client_call answer = {0};
+
+    if (result != CUDA_ERROR_NOT_READY)
+        return false;
+    (void)client_own_result(
+        client_call(device, WEFT_CALL_context_synchronize, NULL, 0, NULL, 0, &answer), &answer, 0);
+    client_nap(pause_ns);
+    return true;
 }
 
 bool client_reaches(struct client_device *device, const struct client_device *far, uint64_t address,
                     uint64_t bytes)
 {
     weft_lock(&client.reaching);
-    const CUresult result = reach_all(device, far, address, bytes, false);
+    const CUresult result = reach_all(device, far, address, bytes);
     weft_unlock(&client.reaching);
     return result == CUDA_SUCCESS;
 }
@@ -181,35 +199,42 @@ void client_reach_no_more(const struct client_device *far, uint64_t address, uin
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 /* By the first memory of that device, or by some that is there for it alone. */
-static void try_to_reach(struct client_device *device, struct client_device *far)
+static CUresult try_to_reach(struct client_device *device, struct client_device *far)
 {
     const struct weft_range block = block_after(far, far->base);
     struct client_call made = {0};
 
-    if (block.bytes != 0) {
-        (void)reach_all(device, far, block.at, 1, true);
-        return;
-    }
-    if (client_own_result(CLIENT_CALL(far, alloc, &made, 1), &made, 1) != CUDA_SUCCESS ||
-        made.count != 1)
-        return;
-    (void)reach_all(device, far, made.words[0], 1, true);
+    if (block.bytes != 0)
+        return reach_all(device, far, block.at, 1);
+    CUresult result = client_own_result(CLIENT_CALL(far, alloc, &made, 1), &made, 1);
+    if (result != CUDA_SUCCESS || made.count != 1 || client_device_around(made.words[0]) != far)
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    result = reach_all(device, far, made.words[0], 1);
     let_go(device, far, made.words[0], 1);
     CLIENT_POST(far, free_async, made.words[0], 0);
+    return result;
+}
+
+static bool reaches(struct client_device *device, const struct client_device *far)
+{
+    return may_reach(device, far) &&
+           (is_near(device, far) || (*peer_of(device, far) & CLIENT_REACHES) != 0);
 }
 
 bool client_can_reach(const struct weft_known *known, const struct weft_known *peer)
 {
     struct client_device *device = (struct client_device *)(void *)known; /* its first member */
     struct client_device *far = (struct client_device *)(void *)peer;
+    CUresult result;
+    bool can;
 
-    weft_lock(&client.reaching);
-    if (may_reach(device, far) && !is_near(device, far) &&
-        (*peer_of(device, far) & CLIENT_REACHES) == 0)
-        try_to_reach(device, far);
-    const bool can = may_reach(device, far) &&
-                     (is_near(device, far) || (*peer_of(device, far) & CLIENT_REACHES) != 0);
-    weft_unlock(&client.reaching);
+    do {
+        weft_lock(&client.reaching);
+        result = may_reach(device, far) && !reaches(device, far) ? try_to_reach(device, far)
+                                                                 : CUDA_SUCCESS;
+        can = reaches(device, far);
+        weft_unlock(&client.reaching);
+    } while (waited_for(device, result));
     return can;
 }
 
@@ -219,7 +244,7 @@ static CUresult reach_blocks(struct client_device *device, const struct client_d
     CUresult result = CUDA_SUCCESS;
 
     while (result == CUDA_SUCCESS && (block = block_after(far, block.at + block.bytes)).bytes != 0)
-        result = reach_all(device, far, block.at, block.bytes, true);
+        result = reach_all(device, far, block.at, block.bytes);
     return result;
 }
 
@@ -246,9 +271,13 @@ static CUresult let(struct client_device *device, struct client_device *peer, bo
 
 CUresult client_let(struct client_device *device, struct client_device *peer, bool on)
 {
-    weft_lock(&client.reaching);
-    const CUresult result = let(device, peer, on);
-    weft_unlock(&client.reaching);
+    CUresult result;
+
+    do {
+        weft_lock(&client.reaching);
+        result = let(device, peer, on);
+        weft_unlock(&client.reaching);
+    } while (waited_for(device, result));
     return result;
 }
 
@@ -264,11 +293,15 @@ CUresult client_reach_new(const struct client_device *far, uint64_t address, uin
 {
     CUresult result = CUDA_SUCCESS;
 
-    weft_lock(&client.reaching);
     for (int d = 0; d < client.met && result == CUDA_SUCCESS; d++)
-        if ((*peer_of(&client.device[d], far) & CLIENT_ENABLED) != 0)
-            result = reach_all(&client.device[d], far, address, bytes, true);
-    weft_unlock(&client.reaching);
+        do {
+            struct client_device *device = &client.device[d];
+            weft_lock(&client.reaching);
+            result = (*peer_of(device, far) & CLIENT_ENABLED) != 0
+                         ? reach_all(device, far, address, bytes)
+                         : CUDA_SUCCESS;
+            weft_unlock(&client.reaching);
+        } while (waited_for(&client.device[d], result));
     return result;
 }
 

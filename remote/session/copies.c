@@ -268,8 +268,8 @@ static void unpin(struct weft_device *device, void *memory)
 {
     struct weft_session *session = (struct weft_session *)(void *)device;
 
-    if (session_use(session, 0) == CUDA_SUCCESS)
-        session->table->host_unregister(memory);
+    if (!session->limits->ends_process && session_use(session, 0) == CUDA_SUCCESS)
+        session->table->host_unregister(memory); /* which may wait for the device */
 }
 
 void session_device(struct weft_session *session, struct weft_net_device *device)

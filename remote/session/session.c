@@ -366,13 +366,13 @@ weft_status weft_session_serve(const struct weft_config *config,
         status = session_copies_open(session);
         if (status == WEFT_OK)
             status = serve(session);
-        if (status != WEFT_OK && limits->ends_process)
-            return status; /* the process ends: its driver cleans up, whatever still runs */
-        /* what still runs would use memory that goes; a device that hangs is left to the end */
-        for (int d = 0; d < session->count && status == WEFT_OK; d++)
+        for (int d = 0; d < session->count && status == WEFT_OK && !limits->ends_process; d++)
             if (session->device[d].context != NULL && session_use(session, d) == CUDA_SUCCESS)
-                session->table->context_synchronize();
-        weft_links_close(&session->links, status == WEFT_OK);
+                session->table->context_synchronize(); /* what runs would use memory that goes */
+        if (status == WEFT_OK || !limits->ends_process)
+            weft_links_close(&session->links, status == WEFT_OK);
+        if (limits->ends_process) /* its driver cleans up, whatever still runs */
+            return status;
     }
     session_free(session);
     return status;

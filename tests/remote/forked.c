@@ -25,7 +25,8 @@ static int servers;
 static void serve(int process, int devices, const char *options)
 {
     const int numbers[DEVICES] = {0, 1, 2, 3};
-    const struct weft_session_limits limits = {.devices = numbers, .device_count = devices};
+    const struct weft_session_limits limits = {
+        .devices = numbers, .device_count = devices, .ends_process = true};
     struct weft_config own = forked_config;
     const struct weft_cuda_table *table;
 

@@ -6,9 +6,9 @@
 #include "access.h"
 #include "forked.h"
 
-#include "base/task.h"
-#include "remote/client/client.h"
+#include "remote/client/inside.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,6 +176,41 @@ static void leave(void)
     CHECK(weft_now_ns() - start < 4000000000);
 }
 
+static void *wait_for_address(void *argument)
+{
+    int *memory = NULL;
+
+    (void)argument;
+    access_on(1);
+    CHECK(cudaMalloc((void **)&memory, SLAB) != cudaSuccess); /* the program ends first */
+    return NULL;
+}
+
+/* A device that never ends what it was given keeps only those waiting who need its part: neither
+ * other devices, nor the program's end, nor its server. */
+static void hung(void)
+{
+    int *own = access_memory(0, BYTES), *far = access_memory(1, SLAB), *third;
+    pthread_t thread;
+
+    third = access_memory(2, BYTES);
+    access_enable(0, 1);
+    access_on(0);
+    access_slowly(own, 1, NULL); /* never done */
+    access_on(1);
+    OK(cudaFreeAsync(far, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    pthread_create(&thread, NULL, wait_for_address, NULL);
+    usleep(100000);
+    OK(cudaFree(third));
+    const uint64_t start = weft_now_ns();
+    weft_client_close();
+    CHECK(weft_now_ns() - start < 4000000000);
+    pthread_join(thread, NULL);
+    CHECK(!client_reaches(&client.device[0], &client.device[2], client.device[2].base, 1));
+    CHECK((client.device[0].peers[2] & CLIENT_APART) == 0); /* nobody has said that it does not */
+}
+
 static void lose(void)
 {
     cudaError_t error = cudaSuccess;
@@ -219,6 +254,7 @@ static const struct {
              {"kept", kept, "seed=3"},
              {"broken", broken, "seed=3"},
              {"leave", leave, "seed=3"},
+             {"hung", hung, "fault=hang:launch:1"},
              {"lost", lose, "seed=3"}};
 
 int main(int argc, char **argv)
