@@ -128,6 +128,32 @@ static void end_early(void)
     MUST(!client.copies[number].used && client.readers == 0);
 }
 
+/* A server that says it has allocated where another one's memory lies, to find out whether a device
+ * reaches its own: what that device has mapped there stays. */
+static void lie(void)
+{
+    static const uint8_t answer_of_alloc[] = {0, 32, 2, 127};
+    struct client_device *device = &client.device[0], *liar = &client.device[1];
+    const uint64_t lied = device->base + 4096 * 127;
+
+    client.met = 2;
+    client.direct = true;
+    client.server[2] = (struct client_server){"two", 1, 1};
+    client.links.processes = 3;
+    client.links.link[2].out.mirror = rings[1];
+    *liar = (struct client_device){
+        .known = {.process = 2}, .base = device->base + (2ull << 30), .span = 1 << 30};
+    MUST(weft_ranges_add(&device->reached, lied, 4096));
+    input = (struct fuzz_bytes){answer_of_alloc, sizeof(answer_of_alloc)};
+    MUST(!client_can_reach(&device->known, &liar->known));
+    MUST(device->reached.count == 1);
+    device->reached.count = 0;
+    client.met = 1;
+    client.direct = false;
+    client.links.processes = 2;
+    client.links.status = WEFT_OK;
+}
+
 static void begin(void)
 {
     const bool first = kernel == NULL;
@@ -154,8 +180,12 @@ static void begin(void)
     client.sources = (struct weft_sources){.links = &client.links};
     client.open = true;
     memory = client.device[0].base;
-    if (first)
+    if (first) {
+        const struct fuzz_bytes given = input;
         end_early();
+        lie();
+        input = given;
+    }
 }
 
 static void end(void)
