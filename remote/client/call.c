@@ -31,9 +31,12 @@ static weft_status take_answer(struct weft_record *record)
     const uint64_t *words = weft_record_words(record);
 
     if (record->call != WEFT_CALL_answer || call == NULL || record->words < 1 ||
-        record->words > WEFT_WORDS_MOST + 1 || words[0] > INT32_MAX || record->extra > call->room)
+        record->words > WEFT_WORDS_MOST + 1 || (words[0] & 0x8000000080000000) != 0 ||
+        record->extra > call->room)
         return WEFT_ERR_PROTOCOL;
-    call->result = (CUresult)words[0];
+    call->result = (CUresult)(uint32_t)words[0];
+    if (words[0] >> 32 != 0)
+        __atomic_store_n(&client.late, (CUresult)(words[0] >> 32), __ATOMIC_RELAXED);
     call->count = record->words - 1;
     memcpy(call->words, words + 1, call->count * sizeof(*words));
     call->got = record->extra;
@@ -188,7 +191,7 @@ CUresult client_post(const struct client_device *device, enum weft_call call, co
     weft_unlock(&client.lock);
     if (result != CUDA_SUCCESS || !client.links.config.remote_sync || call == WEFT_CALL_bye)
         return result;
-    return client_call(device, WEFT_CALL_mem_info, NULL, 0, NULL, 0, NULL); /* brings its error */
+    return client_tell(client_call(device, WEFT_CALL_mem_info, NULL, 0, NULL, 0, NULL));
 }
 
 /* Lock held; a free lane, waiting for one. 0: the job has failed. Who moves managed memory has two:
@@ -257,13 +260,9 @@ static void wait_for(struct client_call *call)
         client_print(); /* what came before the answer */
 }
 
-/* An error may be of an earlier call, which nobody waited for: of the program's, not managed.c's.
- */
-static CUresult pass_on(CUresult result)
+CUresult client_tell(CUresult result)
 {
-    if (client_has_turn && result != CUDA_SUCCESS)
-        __atomic_store_n(&client.late, result, __ATOMIC_RELAXED);
-    if (client_has_turn || result != CUDA_SUCCESS ||
+    if (client_has_turn || result != CUDA_SUCCESS || /* managed.c is not the program */
         __atomic_load_n(&client.late, __ATOMIC_RELAXED) == CUDA_SUCCESS)
         return result;
     return __atomic_exchange_n(&client.late, CUDA_SUCCESS, __ATOMIC_RELAXED);
@@ -289,15 +288,7 @@ CUresult client_call(const struct client_device *device, enum weft_call call, co
     if (result != CUDA_SUCCESS)
         return result;
     wait_for(answer);
-    return pass_on(answer->result);
-}
-
-CUresult client_own_result(CUresult result, const struct client_call *answer, uint32_t words)
-{
-    if (result == CUDA_SUCCESS || answer->count != words)
-        return result;
-    __atomic_store_n(&client.late, result, __ATOMIC_RELAXED);
-    return CUDA_SUCCESS;
+    return answer->result;
 }
 
 CUresult client_synchronize(struct client_device *device, CUstream stream)
@@ -307,9 +298,9 @@ CUresult client_synchronize(struct client_device *device, CUstream stream)
 
     if (all && client.open && client.links.status == WEFT_OK &&
         given == __atomic_load_n(&device->done, __ATOMIC_RELAXED))
-        return pass_on(CUDA_SUCCESS);
+        return client_tell(CUDA_SUCCESS);
     const CUresult result = CLIENT_CALL(device, stream_synchronize, NULL, WORD(stream));
     if (all && result == CUDA_SUCCESS)
         __atomic_store_n(&device->done, given, __ATOMIC_RELAXED);
-    return result;
+    return client_tell(result);
 }

@@ -187,7 +187,7 @@ static CUresult copy_inside(const struct copy *c)
         }
     }
     free(packed);
-    return result;
+    return in ? result : client_tell(result);
 }
 
 /* ---- choosing -------------------------------------------------------------------------------- */

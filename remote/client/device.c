@@ -42,5 +42,5 @@ CUresult client_context_reset(CUdevice ordinal)
     client_managed_forget(device);
     client_forget_memory(device);
     client_reach_reset(device);
-    return client_call(device, WEFT_CALL_reset, NULL, 0, NULL, 0, NULL);
+    return client_tell(client_call(device, WEFT_CALL_reset, NULL, 0, NULL, 0, NULL));
 }

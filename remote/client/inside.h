@@ -108,7 +108,7 @@ struct weft_client {
     unsigned napping; /* threads that use the network's bell */
     bool manages;     /* there is, or was, managed memory */
     bool direct;      /* WEFT_REMOTE_PIPE does not say otherwise */
-    CUresult late;    /* for the program's next call that waits */
+    CUresult late;    /* of a call that nobody waited for: client_tell */
     uint32_t forks;   /* base/fork.h, when it was opened */
     struct weft_record_links links;
     struct client_server server[WEFT_LINK_PROCESSES]; /* by process */
@@ -136,12 +136,11 @@ extern struct weft_client client;
 
 /* ---- call.c. Without the lock; they take it. */
 struct client_device *client_now(void); /* NULL: no context is current */
-/* Waits for the answer; answer NULL: only its error counts. */
+/* Waits for the answer; NULL: only its error counts, which is the call's own. */
 CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer);
-/* Of a call that was answered in full, which is good: its error is an earlier one's, for the
- * program's next call. */
-CUresult client_own_result(CUresult result, const struct client_call *answer, uint32_t words);
+/* What the program hears: of a good result, the error of a call that nobody waited for, once. */
+CUresult client_tell(CUresult result);
 /* Does not wait, but for room. */
 CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes);

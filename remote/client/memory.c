@@ -137,7 +137,7 @@ CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, siz
 
     if (bytes == 0 || device == NULL)
         return device == NULL ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_INVALID_VALUE;
-    CUresult result = client_own_result(CLIENT_CALL(device, alloc, &answer, bytes), &answer, 1);
+    CUresult result = CLIENT_CALL(device, alloc, &answer, bytes);
     if (result != CUDA_SUCCESS)
         return result;
     weft_lock(&client.lock);
@@ -207,7 +207,7 @@ CUresult client_free(CUdeviceptr address)
         return CUDA_ERROR_INVALID_VALUE;
     const CUresult peers = client_peers_wait(device),
                    result = CLIENT_CALL(device, free, NULL, address);
-    return result != CUDA_SUCCESS ? result : peers;
+    return client_tell(result != CUDA_SUCCESS ? result : peers);
 }
 
 CUresult client_free_async(CUdeviceptr address, CUstream stream)

@@ -57,19 +57,9 @@ static CUresult copy(const struct client_block *b, uint64_t first, uint64_t coun
                              bytes_of(b, first, count), b->home->paging, false);
 }
 
-/* For a stream's end, or a device's. The first answer may bring an error of another call (call.c).
- */
-static CUresult wait_for(const struct client_device *device, enum weft_call call,
-                         const uint64_t *words, uint32_t count)
-{
-    const CUresult result = client_call(device, call, words, count, NULL, 0, NULL);
-
-    return result == CUDA_SUCCESS ? result : client_call(device, call, words, count, NULL, 0, NULL);
-}
-
 static CUresult wait_for_copies(const struct client_block *b)
 {
-    return wait_for(b->home, WEFT_CALL_stream_synchronize, CLIENT_WORDS(WORD(b->home->paging)));
+    return CLIENT_CALL(b->home, stream_synchronize, NULL, WORD(b->home->paging));
 }
 
 /* Closed first, so that no later store of the host's is left out. */
@@ -117,7 +107,8 @@ static CUresult wait_for_devices(void)
         more = __atomic_load_n(&givers, __ATOMIC_ACQUIRE) != 0;
         for (int d = 0; d < client.met && result == CUDA_SUCCESS; d++)
             if (client.device[d].works)
-                result = wait_for(&client.device[d], WEFT_CALL_context_synchronize, NULL, 0);
+                result = client_call(&client.device[d], WEFT_CALL_context_synchronize, NULL, 0,
+                                     NULL, 0, NULL);
     } while (more && result == CUDA_SUCCESS);
     weft_lock(&managed_turn);
     return result;
@@ -201,15 +192,12 @@ void client_given(void)
     gives_later = false;
 }
 
-/* `work` and `managed_turn` are held, and left. An error that the program hears does not come
- * again. */
+/* `work` and `managed_turn` are held, and left. */
 static CUresult let_give(struct client_device *device)
 {
     device->works = true;
     const CUresult result = give_all();
-    if (result != CUDA_SUCCESS) {
-        __atomic_store_n(&client.late, CUDA_SUCCESS, __ATOMIC_RELAXED);
-    } else {
+    if (result == CUDA_SUCCESS) {
         gives_later = true;
         __atomic_fetch_add(&givers, 1, __ATOMIC_RELAXED);
     }

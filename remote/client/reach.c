@@ -47,11 +47,7 @@ static bool find_beside(const struct client_device *device, uint64_t address,
 static CUresult import(const struct client_device *device, const struct client_device *far,
                        struct weft_range slab, uint64_t ticket)
 {
-    struct client_call answer = {0};
-    const CUresult result =
-        CLIENT_CALL(device, import, &answer, far->base, far->span, slab.at, slab.bytes, ticket);
-
-    return client_own_result(result, &answer, 1);
+    return CLIENT_CALL(device, import, NULL, far->base, far->span, slab.at, slab.bytes, ticket);
 }
 
 /* The slab around an address; a server may say anything. NOT_READY: others fill its way to the
@@ -65,9 +61,7 @@ static CUresult ask_owner(const struct client_device *device, const struct clien
     for (int tries = 0; tries < 2 && result == CUDA_ERROR_NOT_READY; tries++) {
         if (tries > 0) /* a server that looks for something makes room */
             (void)import(device, far, (struct weft_range){far->base, far->span}, UINT64_MAX);
-        result = client_own_result(
-            CLIENT_CALL(far, export, &answer, address, (uint64_t)device->known.process), &answer,
-            3);
+        result = CLIENT_CALL(far, export, &answer, address, (uint64_t)device->known.process);
     }
     if (result != CUDA_SUCCESS)
         return result;
@@ -128,17 +122,15 @@ static CUresult reach_all(struct client_device *device, const struct client_devi
 /*
  * Whether to try again, after a wait for what the device was given before. Another one of its
  * server, which may be what is waited for, is asked now and then. Without `reaching`, which others
- * need meanwhile. An earlier call's error is for the program's next call.
+ * need meanwhile.
  */
 static bool waited_for(const struct client_device *device, CUresult result)
 {
     static const uint64_t pause_ns = 1000000;
-    struct client_call answer = {0};
 
     if (result != CUDA_ERROR_NOT_READY)
         return false;
-    (void)client_own_result(
-        client_call(device, WEFT_CALL_context_synchronize, NULL, 0, NULL, 0, &answer), &answer, 0);
+    (void)client_call(device, WEFT_CALL_context_synchronize, NULL, 0, NULL, 0, NULL);
     client_nap(pause_ns);
     return true;
 }
@@ -206,7 +198,7 @@ static CUresult try_to_reach(struct client_device *device, struct client_device 
 
     if (block.bytes != 0)
         return reach_all(device, far, block.at, 1);
-    CUresult result = client_own_result(CLIENT_CALL(far, alloc, &made, 1), &made, 1);
+    CUresult result = CLIENT_CALL(far, alloc, &made, 1);
     if (result != CUDA_SUCCESS || made.count != 1 || client_device_around(made.words[0]) != far)
         return CUDA_ERROR_OUT_OF_MEMORY;
     result = reach_all(device, far, made.words[0], 1);
@@ -252,7 +244,6 @@ static CUresult reach_blocks(struct client_device *device, const struct client_d
 static CUresult let(struct client_device *device, struct client_device *peer, bool on)
 {
     CUresult result = CUDA_SUCCESS;
-    struct client_call answer = {0};
 
     if (((*peer_of(device, peer) & CLIENT_ENABLED) != 0) == on)
         return on ? CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
@@ -261,9 +252,7 @@ static CUresult let(struct client_device *device, struct client_device *peer, bo
     else
         let_go(device, NULL, peer->base, peer->span);
     if (result == CUDA_SUCCESS && is_near(device, peer)) /* variables, too */
-        result = client_own_result(
-            CLIENT_CALL(device, peer_enable, &answer, (uint64_t)peer->known.number, on), &answer,
-            1);
+        result = CLIENT_CALL(device, peer_enable, NULL, (uint64_t)peer->known.number, on);
     if (result == CUDA_SUCCESS || !on) /* what was mapped has gone */
         *peer_of(device, peer) ^= CLIENT_ENABLED;
     return result;

@@ -134,20 +134,6 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *fu
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-/* INVALID_VALUE may be an earlier call's, which is told once: then it is not unknown. */
-static cudaError_t take_attribute(struct cudaFuncAttributes *to, const struct cudart_field *field,
-                                  const struct weft_cuda_table *driver, CUfunction function)
-{
-    const CUfunction_attribute attribute = (CUfunction_attribute)field->attribute;
-    int value = 0;
-    const CUresult told = driver->function_attribute(&value, attribute, function);
-
-    if (told == CUDA_ERROR_INVALID_VALUE &&
-        driver->function_attribute(&value, attribute, function) != told)
-        return (cudaError_t)told;
-    return (cudaError_t)cudart_set(to, field, 0, value, told);
-}
-
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *function)
 {
     static const struct cudart_field fields[] = {
@@ -165,8 +151,12 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     cudaError_t error = cudart_function(driver, cudart_kernel(function), &found);
     if (error == cudaSuccess)
         memset(attributes, 0, sizeof(*attributes));
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && error == cudaSuccess; i++)
-        error = take_attribute(attributes, &fields[i], driver, found);
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && error == cudaSuccess; i++) {
+        int value = 0;
+        const CUresult told =
+            driver->function_attribute(&value, (CUfunction_attribute)fields[i].attribute, found);
+        error = (cudaError_t)cudart_set(attributes, &fields[i], 0, value, told);
+    }
     return cudart_done(error);
 }
 

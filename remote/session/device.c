@@ -64,7 +64,6 @@ SESSION_DO(peer_enable)
         result = session_use(session, record->device);
     if (result != CUDA_SUCCESS)
         return (int)result;
-    call->is = call->on;
     const CUcontext peer = session->device[call->peer].context;
     return (int)(call->on != 0 ? session->table->peer_enable(peer, 0)
                                : session->table->peer_disable(peer));

@@ -100,7 +100,7 @@ struct weft_session {
     struct session_device device[WEFT_LINK_DEVICES];
     int current; /* device whose context the driver has; -1: none */
     struct weft_handles handles;
-    CUresult sticky; /* of a record without an answer: comes with the next one */
+    CUresult sticky; /* of a record without an answer: goes with the next answer */
     bool ends;
     uint64_t looked; /* at the program, when */
     uint64_t idle;   /* ns for which it has asked for nothing, as seen then */

@@ -246,7 +246,6 @@ SESSION_DO(import)
         call->bytes > call->span - offset)
         return SESSION_WRONG;
     const int devices = reached_by(session, call->base, &there);
-    call->devices = (uint64_t)devices + 1;
     if (call->ticket == 0 && weft_ranges_at(own, call->base) < own->count)
         return CUDA_ERROR_NOT_READY; /* it is about to lose it (unimport), and would then */
     if (call->ticket == 0)

@@ -55,12 +55,9 @@ bool session_answer(struct weft_session *session, int lane, CUresult result, con
 
     if (record == NULL)
         return false;
-    if (result == CUDA_SUCCESS && session->sticky != CUDA_SUCCESS) {
-        result = session->sticky;
-        session->sticky = CUDA_SUCCESS;
-    }
     record->lane = (uint8_t)lane;
-    weft_record_words(record)[0] = (uint64_t)result;
+    weft_record_words(record)[0] = (uint64_t)session->sticky << 32 | (uint64_t)result;
+    session->sticky = CUDA_SUCCESS;
     if (count != 0)
         memcpy(weft_record_words(record) + 1, words, count * sizeof(*words));
     if (bytes != 0)

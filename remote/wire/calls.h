@@ -16,7 +16,8 @@ enum weft_call {
 #define WEFT_CALL_BY_HAND(name, ...) WEFT_CALL_##name,
 #include "remote/wire/calls.def"
     WEFT_CALLS,
-    WEFT_CALL_answer = WEFT_CALLS, /* to the program: the error, then the call's words */
+    WEFT_CALL_answer = WEFT_CALLS, /* to the program: its error, in the upper half one of a call
+                                    * that nobody waited for, then the call's words */
     WEFT_CALL_output               /* to it, too: 1 or 2, and behind it what kernels have printed */
 };
 

@@ -14,7 +14,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { WEFT_GPUD_VERSION = 9, WEFT_NONCE_BYTES = 32, WEFT_KEY_MOST = 4096 /* bytes of a secret */ };
+enum {
+    WEFT_GPUD_VERSION = 10,
+    WEFT_NONCE_BYTES = 32,
+    WEFT_KEY_MOST = 4096 /* bytes of a secret */
+};
 
 struct weft_greeting {
     char magic[8];

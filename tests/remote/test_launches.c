@@ -87,8 +87,9 @@ static void test_held_attribute(void)
     __atomic_store_n(&open, 1, __ATOMIC_RELEASE);
     cudaError_t error = cudaSuccess;
     while (error == cudaSuccess) {
-        error = cudaFuncGetAttributes(&got, &suite_store);
-        wrong += error == cudaSuccess && got.sharedSizeBytes == 0;
+        wrong +=
+            cudaFuncGetAttributes(&got, &suite_store) != cudaSuccess || got.sharedSizeBytes == 0;
+        error = cudaDeviceSynchronize();
     }
     wrong += error != cudaErrorInvalidValue;
     (void)cudaGetLastError();
