@@ -188,17 +188,6 @@ static void leave(void)
     client_fail_waiting(CUDA_ERROR_DEINITIALIZED);
     weft_unlock(&client.lock);
     client_managed_stop();
-    weft_lock(&client.reaching);
-    weft_lock(&client.lock);
-    for (int d = 0; d < client.met; d++) {
-        free(client.device[d].blocks.list);
-        free(client.device[d].globals.list);
-        free(client.device[d].reached.list);
-        client.device[d].blocks = client.device[d].globals = client.device[d].reached =
-            (struct weft_ranges){0};
-    }
-    weft_unlock(&client.lock);
-    weft_unlock(&client.reaching);
     client_print();
 }
 
