@@ -37,9 +37,9 @@ static void put_all(uint32_t notice, size_t bytes, bool one_by_one)
         values[i][0] = (uint64_t)i + 1;
         pair_put(0, (size_t)(i % 1000) * 512, values[i], bytes, notice);
         if (one_by_one)
-            PAIR_UNTIL(pair[0].delivered == delivered + (uint32_t)i + 1, 20);
+            PAIR_UNTIL(pair[0].delivered == delivered + (uint32_t)i + 1);
     }
-    PAIR_UNTIL(pair[0].delivered == delivered + PUTS, 60);
+    PAIR_UNTIL(pair[0].delivered == delivered + PUTS);
 }
 
 /* Many puts at once share requests; one after the other each has its own. */
@@ -68,7 +68,7 @@ static void count_long(void)
     begin();
     for (int i = 0; i < LONG; i++) /* within registered memory */
         pair_put(0, (size_t)i * BYTES, pair[0].memory + (size_t)i * BYTES, BYTES, notice);
-    PAIR_UNTIL(pair[0].delivered == delivered + LONG, 60);
+    PAIR_UNTIL(pair[0].delivered == delivered + LONG);
     end_phase("20000 B with a notice, 50 of them");
     CHECK_LESS(DELTA(0, requests), LONG + 8);
     CHECK(pair[1].last_notice == notice);

@@ -82,7 +82,7 @@ static void put_sizes(const char *what)
         pair_put(0, 64 + i % 2, source, sizes[i],
                  i % 3 != 0 ? weft_notice(WEFT_NOTICE_COUNT, 1, 2) : 0);
         notices += i % 3 != 0;
-        PAIR_UNTIL(pair[0].delivered == delivered + (uint32_t)i + 1, 60);
+        PAIR_UNTIL(pair[0].delivered == delivered + (uint32_t)i + 1);
         CHECK(pair[0].sent == pair[0].delivered);
         CHECK(memcmp(pair[1].memory + 64 + i % 2, source, sizes[i]) == 0);
         CHECK(pair[1].arrived == notices);
@@ -104,7 +104,7 @@ static void put_turns(uint64_t by_message, uint64_t direct)
         pair[1].key = i % 3 == 0 ? by_message : direct;
         pair_put(0, 128, sources[i], i % 2 == 0 ? BYTES : SHORT, 0);
     }
-    PAIR_UNTIL(pair[0].delivered == delivered + TURNS, 60);
+    PAIR_UNTIL(pair[0].delivered == delivered + TURNS);
     CHECK(memcmp(pair[1].memory + 128, sources[TURNS - 1], BYTES) == 0);
 }
 
@@ -120,7 +120,7 @@ static void put_held(void)
     hold = true;
     marks = asks = 0;
     pair_put(0, 64, source, MOST, weft_notice(WEFT_NOTICE_COUNT, 1, 2));
-    PAIR_UNTIL(pair[0].delivered == delivered + 1, 60);
+    PAIR_UNTIL(pair[0].delivered == delivered + 1);
     hold = false;
     CHECK(marks >= 2 && waited_in_vain == 0);
     CHECK(memcmp(pair[1].memory + 64, source, MOST) == 0);
@@ -130,7 +130,7 @@ static void put_held(void)
 /* Outside of the window: refused by the receiver, or, where it is written, by its device. */
 static void put_outside(size_t bytes)
 {
-    const uint64_t until = weft_now_ns() + 10000000000u;
+    const uint64_t until = weft_now_ns() + PAIR_HANG_NS;
     weft_status status = WEFT_OK;
 
     pair_put(0, PAIR_MEMORY - 7, pair[0].memory, bytes, 0);

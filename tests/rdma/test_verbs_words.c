@@ -47,7 +47,7 @@ static void run(void)
         memset(&values[i], i % 255 + 1, sizeof(values[i]));
         pair_put(0, bytes * 64, &values[i], bytes, 0);
     }
-    PAIR_UNTIL(pair[0].delivered == PUTS, 60);
+    PAIR_UNTIL(pair[0].delivered == PUTS);
     __atomic_store_n(&stop, 1, __ATOMIC_RELEASE);
     pthread_join(poller, NULL);
     printf("%llu of %llu looks saw a divided word\n", (unsigned long long)divided,
