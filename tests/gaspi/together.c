@@ -107,7 +107,8 @@ void collectives(void)
     for (int i = 0; i < 50; i++)
         barrier();
     reductions();
-    /* A limit, the partner late: the same call again completes the same barrier. */
+    segment(0, 64);
+    /* A limit, the partners late: the same call again completes the same barrier. */
     if (rank == 0 && ranks > 1) {
         CODE(GASPI_TIMEOUT, gaspi_barrier(GASPI_GROUP_ALL, GASPI_TEST));
         CODE(GASPI_TIMEOUT, gaspi_barrier(GASPI_GROUP_ALL, 20));
@@ -115,10 +116,14 @@ void collectives(void)
                                                     GASPI_GROUP_ALL, GASPI_TEST));
         CODE(GASPI_ERR_ACTIVE_COLL,
              gaspi_allreduce_user(&in, &out, 1, 4, add_pairs, NULL, GASPI_GROUP_ALL, GASPI_TEST));
-    } else {
-        usleep(300000);
+        for (gaspi_rank_t late = 1; late < ranks; late++)
+            GOOD(gaspi_notify(0, late, 0, 1, 0, GASPI_BLOCK));
+    } else if (ranks > 1) {
+        CHECK(await(0, 0) == 1);
     }
     barrier();
+    GOOD(gaspi_wait(0, GASPI_BLOCK));
+    drop(0);
     gaspi_return_t code;
     if (rank != 0)
         usleep(100000);
@@ -220,15 +225,20 @@ void groups(void)
     GOOD(gaspi_group_create(&group));
     GOOD(gaspi_group_add(group, 0));
     GOOD(gaspi_group_add(group, 1));
-    if (rank == 1)
-        usleep(200000);
-    if (rank == 0)
+    segment(0, 64);
+    if (rank == 0) {
         CODE(GASPI_TIMEOUT, gaspi_group_commit(group, 10));
+        GOOD(gaspi_notify(0, 1, 0, 1, 0, GASPI_BLOCK));
+        GOOD(gaspi_wait(0, GASPI_BLOCK));
+    }
+    if (rank == 1)
+        CHECK(await(0, 0) == 1);
     if (rank < 2) {
         GOOD(gaspi_group_commit(group, GASPI_BLOCK));
         GOOD(gaspi_barrier(group, GASPI_BLOCK));
     }
     GOOD(gaspi_group_delete(group));
+    drop(0);
 }
 
 /* ---- two threads in calls of one group: the second waits for the first -------------------------
