@@ -161,7 +161,7 @@ started() {
 for signal in INT TERM HUP USR1 USR2 QUIT; do
     name="SIG$signal is passed on"
     : >out
-    env --default-signal=INT,QUIT "$weftrun" -H a,b -n 3 -l bash -c \
+    env --default-signal=INT,QUIT,HUP "$weftrun" -H a,b -n 3 -l bash -c \
         "trap 'echo got $signal; exit 0' $signal; echo ready; while :; do sleep 0.05; done" \
         >out 2>err </dev/null &
     pid=$!
