@@ -297,7 +297,8 @@ static int run_one(bool limit)
         setenv("WEFT_PATH", "proxy", 1);
     fault_start(&held, 2, body);
     if (stops) {
-        for (const double end = fault_now() + 60; fault_look(WAITS) == 0 && fault_now() < end;)
+        for (const double end = fault_now() + FAULT_HANG_S;
+             fault_look(WAITS) == 0 && fault_now() < end;)
             usleep(1000);
         kill(held.pid[1], SIGSTOP);
         fault_add(HELD);

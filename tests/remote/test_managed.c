@@ -193,7 +193,7 @@ static void lose_server(int devices)
     OK(cudaStreamSynchronize(NULL));
     CHECK(managed[0] == 1);
     kill(forked_servers[0], SIGKILL);
-    for (int i = 0; i < 100 && cudaMemset(managed, 0, 64) == cudaSuccess; i++)
+    for (int i = 0; i < 4000 && cudaMemset(managed, 0, 64) == cudaSuccess; i++)
         usleep(50000);
     signal(SIGBUS, lost);
     if (sigsetjmp(back, 1) == 0)

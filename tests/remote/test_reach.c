@@ -237,7 +237,7 @@ static void lose(void)
     OK(cudaMemcpyPeer(memory[0], 0, memory[1], 1, ROOM));
     CHECK(is_reached(0, memory[1]));
     kill(forked_servers[1], SIGKILL);
-    for (int i = 0; i < 200 && error == cudaSuccess; i++) {
+    for (int i = 0; i < 20000 && error == cudaSuccess; i++) {
         usleep(10000);
         error = cudaMemcpyPeer(memory[0], 0, memory[1], 1, ROOM);
     }

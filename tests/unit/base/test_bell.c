@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 enum { PLAYERS = 3, PASSES = 20000, COLLISIONS = 100000 };
-#define TIMEOUT_NS (UINT64_C(10) * 1000000000)
+#define TIMEOUT_NS (UINT64_C(60) * 1000000000)
 
 struct game {
     struct weft_bell bell[PLAYERS];
