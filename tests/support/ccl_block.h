@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 enum { BLOCK_THREADS = 6, BLOCK_MOVERS = 4, WEFT_CCL_LANES = 2 /* of a warp */ };
 
@@ -41,7 +42,19 @@ static inline bool weft_column_all(bool good)
     return !__atomic_load_n(bad, __ATOMIC_RELAXED);
 }
 
-#define WEFT_CCL_BLOCK sched_yield
+/* A round of a wait: now and then it sleeps, and leaves its processor to who does something. */
+static inline void weft_column_rest(void)
+{
+    enum { YIELDS = 7 };
+    static __thread uint32_t rounds;
+
+    if (++rounds % (YIELDS + 1) != 0)
+        sched_yield();
+    else
+        nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+}
+
+#define WEFT_CCL_BLOCK weft_column_rest
 #include "ccl/call.h"
 
 #endif
