@@ -58,15 +58,21 @@ weft_status __wrap_weft_net_put(struct weft_net *net, const struct weft_net_put 
     }
     const bool ours = is_source(put->source);
     const bool refuse = put->device && put->offset % (8 * PIECE) != 0;
+    pthread_mutex_unlock(&lock);
+    struct weft_net_put readable = *put; /* the stand-in's memory is the host's */
+    readable.device = false;
+    const weft_status status =
+        refuse ? (weft_status)WEFT_NET_STAGE : __real_weft_net_put(net, &readable);
+    if (status == (weft_status)WEFT_NET_FULL) /* it comes again */
+        return status;
+    pthread_mutex_lock(&lock);
     direct.asked += put->device && ours;
     direct.refused += refuse;
     direct.staged += !put->device && put->bytes != 0 && !ours;
     if (put->bytes != 0 && put->device != ours)
         wrong++;
     pthread_mutex_unlock(&lock);
-    struct weft_net_put readable = *put; /* the stand-in's memory is the host's */
-    readable.device = false;
-    return refuse ? (weft_status)WEFT_NET_STAGE : __real_weft_net_put(net, &readable);
+    return status;
 }
 
 /* Rows of which the network takes the first from the device, and refuses the second. */
