@@ -11,12 +11,12 @@
 
 enum {
     LOOKS = 2000, /* at an agreement, before who waits for it sleeps between them */
-    NUMBERS = WEFT_MESSAGE_GROUPS / WEFTMPI_GROUPS,
-    WORDS = NUMBERS / 64,
+    WORDS = WEFTMPI_NUMBERS / 64,
     TAG_BITS = 17,                    /* of the program's tag, */
     TAG_OF_ALL = 1 << (TAG_BITS - 1), /* which does not have this bit */
 };
-_Static_assert(((int64_t)NUMBERS << TAG_BITS) - 1 <= WEFT_TAG_MOST, "numbers and tags are one tag");
+_Static_assert(((int64_t)WEFTMPI_NUMBERS << TAG_BITS) - 1 <= WEFT_TAG_MOST,
+               "numbers and tags are one tag");
 
 static uint64_t used[WORDS] = {3}; /* 0: MPI_COMM_WORLD, 1: MPI_COMM_SELF */
 

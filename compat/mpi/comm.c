@@ -197,12 +197,14 @@ int weftmpi_barrier(struct weftmpi_comm *comm)
 int weftmpi_split(struct weftmpi_comm *comm, int color, int key, struct weftmpi_topology *topology,
                   MPI_Comm *part)
 {
-    const struct claim mine = {color, key, comm->own};
+    const struct claim mine = {.color = color, .key = key};
     HELD struct weftmpi_topology *of = topology;
     HELD struct weftmpi_group *group = NULL, *remote = NULL;
     FREED struct claim *all;
 
     TRY(weftmpi_allgather(comm, &mine, sizeof(mine), &all));
+    for (int i = 0; i < comm->all->size; i++)
+        all[i].rank = i;
     if (color == MPI_UNDEFINED)
         return weftmpi_comm_new(comm, NULL, NULL, NULL, part);
     group = gather_claims(comm, all, color, false);

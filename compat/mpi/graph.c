@@ -154,26 +154,35 @@ static void pick_edges(const struct edge *edges, size_t count, int rank,
     graph->outdegree = out;
 }
 
-/* All edges of all members, one after the other; blocking. */
+/* All edges of all members, one after the other, checked; blocking. */
 static int share_edges(struct weftmpi_comm *comm, const struct edge *mine, size_t count,
                        struct edge **edges, size_t *all)
 {
     const size_t n = (size_t)comm->size, bytes = count * sizeof(*mine);
+    const size_t most = INT32_MAX * sizeof(*mine);
     FREED size_t *sizes, *offsets = weftmpi_room(NULL, n * sizeof(*offsets));
     size_t at = 0;
 
     TRY(weftmpi_allgather(comm, &bytes, sizeof(bytes), &sizes));
-    for (size_t i = 0; i < n; at += sizes[i++])
+    for (size_t i = 0; i < n; at += sizes[i++]) {
+        TRY(HOLDS(sizes[i] <= most - at && sizes[i] % sizeof(*mine) == 0, MPI_ERR_ARG,
+                  "%zu bytes of edges from rank %zu behind %zu", sizes[i], i, at));
         offsets[i] = at;
+    }
     *all = at / sizeof(*mine);
     *edges = weftmpi_room(NULL, at);
-    return weftmpi_failed(
-        weft_team_allgather_sizes(comm->team, mine, *edges, sizes, offsets, NULL));
+    TRY(weftmpi_failed(weft_team_allgather_sizes(comm->team, mine, *edges, sizes, offsets, NULL)));
+    for (const struct edge *e = *edges; e != *edges + *all; e++)
+        TRY(HOLDS(e->from >= 0 && e->from < comm->size && e->to >= 0 && e->to < comm->size &&
+                      e->weight >= 0,
+                  MPI_ERR_ARG, "an edge from %d to %d of %d, with weight %d", e->from, e->to,
+                  comm->size, e->weight));
+    return MPI_SUCCESS;
 }
 
 /* The edges that a member gives: each source with so many targets. */
-static int list_edges(struct weftmpi_comm *comm, int n, const int sources[], const int degrees[],
-                      const int targets[], const int weights[], struct edge **edges, size_t *count)
+static int list_edges(int n, const int sources[], const int degrees[], const int targets[],
+                      const int weights[], struct edge **edges, size_t *count)
 {
     size_t all = 0, at = 0;
 
@@ -186,14 +195,9 @@ static int list_edges(struct weftmpi_comm *comm, int n, const int sources[], con
     TRY(LISTED(all, targets == NULL ? NULL : weights));
     *edges = weftmpi_room(NULL, all * sizeof(**edges));
     for (int i = 0; i < n; i++)
-        for (int k = 0; k < degrees[i]; k++, at++) {
+        for (int k = 0; k < degrees[i]; k++, at++)
             (*edges)[at] =
                 (struct edge){sources[i], targets[at], weights != MPI_UNWEIGHTED ? weights[at] : 1};
-            TRY(HOLDS(sources[i] >= 0 && sources[i] < comm->size && targets[at] >= 0 &&
-                          targets[at] < comm->size && (*edges)[at].weight >= 0,
-                      MPI_ERR_ARG, "an edge from %d to %d of %d", sources[i], targets[at],
-                      comm->size));
-        }
     *count = all;
     return MPI_SUCCESS;
 }
@@ -208,7 +212,7 @@ API(Dist_graph_create,
     (void)reorder;
     OUT(made);
     BASE_IN(comm, handle);
-    TRY(list_edges(comm, n, sources, degrees, targets, weights, &mine, &count));
+    TRY(list_edges(n, sources, degrees, targets, weights, &mine, &count));
     TRY(share_edges(comm, mine, count, &all, &all_count));
     struct weftmpi_topology *graph =
         weftmpi_topology_make(MPI_DIST_GRAPH, 0, (int)all_count, (int)all_count, 0, 0);

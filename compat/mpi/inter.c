@@ -13,30 +13,59 @@ struct side {
     int processes[];
 };
 
-/* The leader learns of the other group, and tells its own. */
-static int learn(struct weftmpi_comm *comm, int leader, MPI_Comm peers_handle, int remote_leader,
-                 int tag, int *number, struct weftmpi_group **group)
+/* A leader tells the other of its group, and learns of that one. */
+static int swap_sides(struct weftmpi_comm *comm, MPI_Comm peers_handle, int remote_leader, int tag,
+                      struct side *mine, struct side *theirs, int bytes)
 {
-    const size_t most = (size_t)weft_numbers_of(weftmpi.job)->processes;
-    const size_t bytes = sizeof(struct side) + most * sizeof(int);
+    CALLS_BACK;
+    COMM_OF(peers, peers_handle);
+
+    mine->number = comm->number;
+    mine->size = comm->size;
+    memcpy(mine->processes, comm->group->processes, (size_t)comm->size * sizeof(int));
+    TRY(weftmpi_check_rank(remote_leader, peers->peers)); /* no MPI_PROC_NULL */
+    TRY(weftmpi_check_peer(peers, remote_leader, tag, false));
+    return PMPI_Sendrecv(mine, bytes, MPI_BYTE, remote_leader, tag, theirs, bytes, MPI_BYTE,
+                         remote_leader, tag, peers_handle, MPI_STATUS_IGNORE);
+}
+
+/* What came under the tag is a group of the job's processes, each once, and none of the own one. */
+static int check_side(const struct weftmpi_comm *comm, const struct side *theirs, int processes)
+{
+    TRY(HOLDS(theirs->number >= 0 && theirs->number < WEFTMPI_NUMBERS && theirs->size >= 1 &&
+                  theirs->size <= processes,
+              MPI_ERR_COMM, "the other leader's communicator %d has %d processes, of %d",
+              theirs->number, theirs->size, processes));
+    FREED bool *there = weftmpi_zeros((size_t)processes);
+    for (int i = 0; i < theirs->size; i++) {
+        const int process = theirs->processes[i];
+        TRY(HOLDS(process >= 0 && process < processes && !there[process], MPI_ERR_COMM,
+                  "rank %d of the other group is process %d of %d, or twice there", i, process,
+                  processes));
+        there[process] = true;
+        TRY(HOLDS(weftmpi_group_rank(comm->group, process) < 0, MPI_ERR_COMM,
+                  "process %d is in both groups", process));
+    }
+    return MPI_SUCCESS;
+}
+
+/* All learn of the other group, or that their leader did not. */
+static int learn(struct weftmpi_comm *comm, int leader, MPI_Comm peers, int remote_leader, int tag,
+                 int *number, struct weftmpi_group **group)
+{
+    const int processes = weft_numbers_of(weftmpi.job)->processes;
+    const size_t bytes = sizeof(struct side) + (size_t)processes * sizeof(int);
     FREED struct side *mine = weftmpi_zeros(2 * bytes);
     struct side *const theirs = (struct side *)((char *)mine + bytes);
+    int error = MPI_SUCCESS;
 
-    if (comm->rank == leader) {
-        CALLS_BACK;
-        mine->number = comm->number;
-        mine->size = comm->size;
-        memcpy(mine->processes, comm->group->processes, (size_t)comm->size * sizeof(int));
-        COMM_OF(peers, peers_handle);
-        TRY(weftmpi_check_rank(remote_leader, peers->peers)); /* no MPI_PROC_NULL */
-        TRY(weftmpi_check_peer(peers, remote_leader, tag, false));
-        TRY(PMPI_Sendrecv(mine, (int)bytes, MPI_BYTE, remote_leader, tag, theirs, (int)bytes,
-                          MPI_BYTE, remote_leader, tag, peers_handle, MPI_STATUS_IGNORE));
-    }
+    if (comm->rank == leader)
+        error = swap_sides(comm, peers, remote_leader, tag, mine, theirs, (int)bytes);
+    if (error != MPI_SUCCESS)
+        theirs->size = 0;
     TRY(weftmpi_failed(weft_team_broadcast(comm->team, leader, theirs, bytes, NULL)));
-    for (int i = 0; i < theirs->size; i++)
-        TRY(HOLDS(weftmpi_group_rank(comm->group, theirs->processes[i]) < 0, MPI_ERR_COMM,
-                  "process %d is in both groups", theirs->processes[i]));
+    TRY(error);
+    TRY(check_side(comm, theirs, processes));
     *number = theirs->number;
     *group = weftmpi_group_make(theirs->size, theirs->processes);
     return MPI_SUCCESS;

@@ -139,6 +139,9 @@ static int agree_on_way(struct weftmpi_win *win)
 static int meet(struct weftmpi_win *win, struct part mine)
 {
     struct weftmpi_comm *comm = win->comm;
+    const bool shared = win->flavor == MPI_WIN_FLAVOR_SHARED;
+    size_t all = 0; /* bytes of a shared window */
+    char last;
     FREED struct part *parts;
 
     win->slot = mine.error == MPI_SUCCESS ? weftmpi_locks_take() : -1;
@@ -146,14 +149,23 @@ static int meet(struct weftmpi_win *win, struct part mine)
         mine.error = MPI_ERR_NO_MEM;
     mine.lock_words = (uint64_t)win->slot * WEFTMPI_LOCK_WORDS * sizeof(uint64_t);
     TRY(weftmpi_allgather(comm, &mine, sizeof(mine), &parts));
-    for (int i = 0; i < comm->size; i++)
-        TRY(parts[i].error);
+    TRY(mine.error);
+    for (int i = 0; i < comm->size; i++) {
+        TRY(HOLDS(parts[i].error == MPI_SUCCESS && parts[i].bytes >= 0 && parts[i].unit >= 1 &&
+                      (size_t)parts[i].bytes <= INT64_MAX - all,
+                  MPI_ERR_OTHER, "rank %d's part: error %d, %td bytes in units of %td behind %zu",
+                  i, parts[i].error, (ptrdiff_t)parts[i].bytes, (ptrdiff_t)parts[i].unit, all));
+        all += shared ? (size_t)parts[i].bytes : 0;
+    }
     for (int i = 0; i < comm->size; i++)
         TRY(learn_target(win, i, &parts[i]));
-    if (win->flavor == MPI_WIN_FLAVOR_SHARED)
+    if (shared)
         TRY(place_parts(win));
     /* Who is through may use it at once, in a lock of another. */
-    return agree_on_way(win);
+    TRY(agree_on_way(win));
+    return all == 0 ? MPI_SUCCESS /* else: whether the first member has as much */
+                    : weftmpi_failed(weft_host_get(weftmpi.job, win->targets[0].win, 0, all - 1,
+                                                   &last, sizeof(last)));
 }
 
 /*
