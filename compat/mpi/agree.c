@@ -268,26 +268,20 @@ void weftmpi_agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
           made);
 }
 
-int weftmpi_comm_new(struct weftmpi_comm *parent, struct weftmpi_group *group,
-                     struct weftmpi_group *remote, struct weftmpi_topology *topology,
-                     MPI_Comm *made)
+int weftmpi_comm_new(struct weftmpi_comm *parent, struct weftmpi_comm *comm, MPI_Comm *made)
 {
     struct weftmpi_request request = {0};
-    struct weftmpi_comm *comm = NULL;
 
-    if (group != NULL)
-        comm = weftmpi_comm_make(parent, group, remote, topology);
     weftmpi_agree(&request, parent, comm, MPI_SUCCESS, made);
     return weftmpi_request_wait(&request, MPI_SUCCESS, MPI_STATUS_IGNORE);
 }
 
-int weftmpi_comm_new_apart(struct weftmpi_comm *parent, struct weftmpi_group *group,
-                           struct weftmpi_group *remote, int context, int tag, MPI_Comm *made)
+int weftmpi_comm_new_apart(struct weftmpi_comm *parent, struct weftmpi_comm *comm, int context,
+                           int tag, MPI_Comm *made)
 {
     struct weftmpi_request request = {0};
-    struct weftmpi_comm *comm = weftmpi_comm_make(parent, group, remote, NULL);
 
-    agree(&request, parent, comm, weftmpi_group_both(group, remote), context,
+    agree(&request, parent, comm, weftmpi_group_both(comm->group, comm->remote), context,
           tag & (TAG_OF_ALL - 1), MPI_SUCCESS, made);
     return weftmpi_request_wait(&request, MPI_SUCCESS, MPI_STATUS_IGNORE);
 }

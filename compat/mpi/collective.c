@@ -274,7 +274,8 @@ int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
 
     TRY(PLACES(handle));
     COMM_OF(comm, given->comm);
-    TRY(weftmpi_comm_new(comm, comm->group, comm->remote, comm->topology, &own));
+    TRY(weftmpi_comm_new(comm, weftmpi_comm_make(comm, comm->group, comm->remote, comm->topology),
+                         &own));
     struct weftmpi_request *request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
     request->persistent = true;
     weftmpi_request_open(request, WEFTMPI_COLLECTIVE, weftmpi_find(WEFTMPI_COMM, own));

@@ -206,12 +206,12 @@ int weftmpi_split(struct weftmpi_comm *comm, int color, int key, struct weftmpi_
     for (int i = 0; i < comm->all->size; i++)
         all[i].rank = i;
     if (color == MPI_UNDEFINED)
-        return weftmpi_comm_new(comm, NULL, NULL, NULL, part);
+        return weftmpi_comm_new(comm, NULL, part);
     group = gather_claims(comm, all, color, false);
     if (comm->remote != NULL)
         remote = gather_claims(comm, all, color, true);
     const bool alone = remote != NULL && remote->size == 0; /* there is nobody over there */
-    return weftmpi_comm_new(comm, alone ? NULL : group, remote, of, part);
+    return weftmpi_comm_new(comm, alone ? NULL : weftmpi_comm_make(comm, group, remote, of), part);
 }
 
 API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
@@ -266,7 +266,8 @@ static int create(struct weftmpi_comm *comm, MPI_Group handle, bool apart, int t
     if (apart) {
         *part = MPI_COMM_NULL;
         return own < 0 ? MPI_SUCCESS
-                       : weftmpi_comm_new_apart(comm, group, NULL, comm->number, tag, part);
+                       : weftmpi_comm_new_apart(comm, weftmpi_comm_make(comm, group, NULL, NULL),
+                                                comm->number, tag, part);
     }
     /* Groups of one call have no member in common; members do not know the remote one. */
     const int color = comm->remote != NULL || own < 0 ? 0 : group->processes[0];

@@ -1,8 +1,8 @@
 /*
  * compat/mpi/construct.c - datatypes that programs make: each is flattened as it is made, into runs
- * of memory in the order of its type map.
+ * of memory in the order of its type map. Parts of arrays are rows of rows.
  */
-#include "construct.h"
+#include "internal.h"
 
 #include <stdint.h>
 
@@ -41,7 +41,8 @@ static void add_run(struct weftmpi_type *type, struct weftmpi_run run)
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-struct weftmpi_type *weftmpi_type_make(void)
+/* An empty one. */
+static struct weftmpi_type *type_make(void)
 {
     struct weftmpi_type *type = weftmpi_make(WEFTMPI_TYPE, sizeof(*type));
 
@@ -51,7 +52,7 @@ struct weftmpi_type *weftmpi_type_make(void)
     return type;
 }
 
-static void stretch(MPI_Aint *lower, MPI_Aint *upper, MPI_Aint from, MPI_Aint to)
+static void widen(MPI_Aint *lower, MPI_Aint *upper, MPI_Aint from, MPI_Aint to)
 {
     if (from < *lower)
         *lower = from;
@@ -59,8 +60,9 @@ static void stretch(MPI_Aint *lower, MPI_Aint *upper, MPI_Aint from, MPI_Aint to
         *upper = to;
 }
 
-void weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
-                      MPI_Aint offset, MPI_Aint stride)
+/* Behind what is there, `count` elements of old, `stride` apart, the first at offset. */
+static void type_add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
+                     MPI_Aint offset, MPI_Aint stride)
 {
     if (count == 0)
         return;
@@ -77,14 +79,13 @@ void weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old,
         type->upper = INTPTR_MIN;
     }
     if (old->bounded == type->bounded) {
-        stretch(&type->lower, &type->upper, offset + old->lower, offset + old->upper);
-        stretch(&type->lower, &type->upper, last + old->lower, last + old->upper);
+        widen(&type->lower, &type->upper, offset + old->lower, offset + old->upper);
+        widen(&type->lower, &type->upper, last + old->lower, last + old->upper);
     }
     if (old->size != 0) {
-        stretch(&type->true_lower, &type->true_upper, offset + old->true_lower,
-                offset + old->true_upper);
-        stretch(&type->true_lower, &type->true_upper, last + old->true_lower,
-                last + old->true_upper);
+        widen(&type->true_lower, &type->true_upper, offset + old->true_lower,
+              offset + old->true_upper);
+        widen(&type->true_lower, &type->true_upper, last + old->true_lower, last + old->true_upper);
     }
     type->size += old->size * count;
     if (old->align > type->align)
@@ -103,14 +104,16 @@ void weftmpi_type_add(struct weftmpi_type *type, const struct weftmpi_type *old,
             }
 }
 
-void weftmpi_type_bound(struct weftmpi_type *type, MPI_Aint lower, MPI_Aint upper)
+/* Its bounds are those of the program. */
+static void type_bound(struct weftmpi_type *type, MPI_Aint lower, MPI_Aint upper)
 {
     type->bounded = true;
     type->lower = lower;
     type->upper = upper;
 }
 
-int weftmpi_type_give(struct weftmpi_type *type, MPI_Datatype *handle)
+/* The type is complete: *handle. Takes it. */
+static int type_give(struct weftmpi_type *type, MPI_Datatype *handle)
 {
     if (type->size == 0)
         type->true_lower = type->true_upper = 0;
@@ -125,7 +128,8 @@ int weftmpi_type_give(struct weftmpi_type *type, MPI_Datatype *handle)
     return weftmpi_give(type, handle);
 }
 
-int weftmpi_type_old(MPI_Datatype handle, MPI_Count count, struct weftmpi_type **old)
+/* The datatype that one is made of, `count` times. */
+static int type_old(MPI_Datatype handle, MPI_Count count, struct weftmpi_type **old)
 {
     *old = weftmpi_find(WEFTMPI_TYPE, handle);
     if (*old == NULL)
@@ -143,25 +147,25 @@ static int blocks(bool large, int combiner, MPI_Count count, struct weftmpi_numb
     struct weftmpi_type *old;
 
     TRY(LISTED(count, lengths.at == NULL || olds == NULL ? NULL : places.at));
-    TRY(weftmpi_type_old(several ? MPI_BYTE : olds[0], count, &old));
+    TRY(type_old(several ? MPI_BYTE : olds[0], count, &old));
     for (MPI_Count i = 0; i < count; i++) {
         const MPI_Count length = weftmpi_number(lengths, i);
         if (several)
-            TRY(weftmpi_type_old(olds[i], 0, &old));
+            TRY(type_old(olds[i], 0, &old));
         TRY(HOLDS(length >= 0, several ? MPI_ERR_COUNT : MPI_ERR_ARG,
                   "block %lld has %lld elements", (long long)i, (long long)length));
     }
-    struct weftmpi_type *type = weftmpi_type_make();
+    struct weftmpi_type *type = type_make();
     for (MPI_Count i = 0; i < count; i++) {
         const size_t length = (size_t)weftmpi_number(lengths, i);
         old = several ? weftmpi_find(WEFTMPI_TYPE, olds[i]) : old;
         const MPI_Aint extent = weftmpi_extent(old), place = weftmpi_number(places, i);
-        weftmpi_type_add(type, old, length, in_bytes ? place : place * extent, extent);
+        type_add(type, old, length, in_bytes ? place : place * extent, extent);
     }
     const struct weftmpi_list lists[] = {
         SCALAR(large, count), {lengths, lengths.same ? 1 : count}, {places, count}};
     weftmpi_remember(type, combiner, large, lists, 3, olds, several ? count : 1);
-    return weftmpi_type_give(type, made);
+    return type_give(type, made);
 }
 
 static int vector(bool large, int combiner, MPI_Count count, MPI_Count length, MPI_Count stride,
@@ -169,20 +173,20 @@ static int vector(bool large, int combiner, MPI_Count count, MPI_Count length, M
 {
     struct weftmpi_type *old;
 
-    TRY(weftmpi_type_old(handle, count, &old));
+    TRY(type_old(handle, count, &old));
     TRY(HOLDS(length >= 0, MPI_ERR_ARG, "blocks of %lld elements", (long long)length));
     const bool in_bytes = combiner == MPI_COMBINER_HVECTOR;
     const MPI_Aint extent = weftmpi_extent(old), step = in_bytes ? stride : stride * extent;
-    struct weftmpi_type *type = weftmpi_type_make();
-    HELD struct weftmpi_type *block = weftmpi_type_make();
+    struct weftmpi_type *type = type_make();
+    HELD struct weftmpi_type *block = type_make();
     const struct weftmpi_list lists[] = {SCALAR(large, count), SCALAR(large, length),
                                          SCALAR(large || in_bytes, stride)};
-    weftmpi_type_add(block, old, (size_t)length, 0, extent);
+    type_add(block, old, (size_t)length, 0, extent);
     if (length != 0)
-        weftmpi_type_add(type, block, (size_t)count, 0, step);
+        type_add(type, block, (size_t)count, 0, step);
     weftmpi_remember(type, combiner, large, lists, combiner == MPI_COMBINER_CONTIGUOUS ? 1 : 3,
                      &handle, 1);
-    return weftmpi_type_give(type, made);
+    return type_give(type, made);
 }
 
 /* The same elements between other bounds. */
@@ -192,13 +196,13 @@ static int resize(bool large, int combiner, MPI_Datatype handle, MPI_Count lower
     const struct weftmpi_list bounds[] = {SCALAR(true, lower), SCALAR(true, extent)};
     struct weftmpi_type *old, *type;
 
-    TRY(weftmpi_type_old(handle, 0, &old));
-    type = weftmpi_type_make();
-    weftmpi_type_add(type, old, 1, 0, 0);
+    TRY(type_old(handle, 0, &old));
+    type = type_make();
+    type_add(type, old, 1, 0, 0);
     weftmpi_remember(type, combiner, large, bounds, combiner == MPI_COMBINER_RESIZED ? 2 : 0,
                      &handle, 1);
-    weftmpi_type_bound(type, lower, lower + extent);
-    return weftmpi_type_give(type, made);
+    type_bound(type, lower, lower + extent);
+    return type_give(type, made);
 }
 
 /* N: the type of counts, A: of addresses. */
@@ -247,9 +251,9 @@ API(Type_dup, (MPI_Datatype handle, MPI_Datatype *made))
     struct weftmpi_type *old, *copy;
 
     OUT(made);
-    TRY(weftmpi_type_old(handle, 0, &old));
+    TRY(type_old(handle, 0, &old));
     TRY(resize(false, MPI_COMBINER_DUP, handle, old->lower, weftmpi_extent(old), made));
-    TRY(weftmpi_type_old(*made, 0, &copy));
+    TRY(type_old(*made, 0, &copy));
     copy->bounded = old->bounded;
     copy->align = old->align;
     copy->committed = old->committed;
@@ -258,3 +262,131 @@ API(Type_dup, (MPI_Datatype handle, MPI_Datatype *made))
         PMPI_Type_free(made);
     return error;
 }
+
+/* ---- parts of arrays ------------------------------------------------------------------------- */
+
+/* What of one dimension belongs to it: so many from `first` on, and again `step` further. */
+struct stretch {
+    MPI_Count first, count, step;
+};
+
+/* Dimension by dimension, the one that varies fastest first: rows of rows. */
+static int array(int ndims, struct weftmpi_numbers sizes, const struct stretch of[], int order,
+                 MPI_Datatype handle, int combiner, const struct weftmpi_list lists[],
+                 int lists_count, MPI_Datatype *made)
+{
+    struct weftmpi_type *old;
+
+    TRY(type_old(handle, ndims, &old));
+    const MPI_Aint extent = weftmpi_extent(old);
+    MPI_Aint step = extent;
+    struct weftmpi_type *row = type_make();
+    type_add(row, old, 1, 0, extent);
+    for (int k = 0; k < ndims; k++) {
+        const int i = order == MPI_ORDER_C ? ndims - 1 - k : k;
+        struct weftmpi_type *rows = type_make();
+        const MPI_Count size = weftmpi_number(sizes, i);
+        for (MPI_Count at = of[i].first; at < size; at += of[i].step)
+            type_add(rows, row, (size_t)(of[i].count < size - at ? of[i].count : size - at),
+                     at * step, step);
+        weftmpi_leave(row);
+        row = rows;
+        step *= size;
+    }
+    weftmpi_remember(row, combiner, sizes.wide, lists, lists_count, &handle, 1);
+    type_bound(row, 0, step);
+    return type_give(row, made);
+}
+
+static int check_array(int ndims, int order)
+{
+    return HOLDS(ndims >= 1 && (order == MPI_ORDER_C || order == MPI_ORDER_FORTRAN), MPI_ERR_ARG,
+                 "%d dimensions, order %d", ndims, order);
+}
+
+static int subarray(int ndims, struct weftmpi_numbers sizes, struct weftmpi_numbers subsizes,
+                    struct weftmpi_numbers starts, int order, MPI_Datatype handle,
+                    MPI_Datatype *made)
+{
+    TRY(check_array(ndims, order));
+    TRY(LISTED(ndims, sizes.at == NULL || subsizes.at == NULL ? NULL : starts.at));
+    struct stretch of[ndims];
+    for (int i = 0; i < ndims; i++) {
+        const MPI_Count size = weftmpi_number(sizes, i), part = weftmpi_number(subsizes, i);
+        const MPI_Count start = weftmpi_number(starts, i);
+        TRY(HOLDS(size >= 1 && part >= 1 && start >= 0 && start <= size - part, MPI_ERR_ARG,
+                  "dimension %d: %lld from %lld on, of %lld", i, (long long)part, (long long)start,
+                  (long long)size));
+        of[i] = (struct stretch){start, part, size};
+    }
+    const struct weftmpi_list lists[] = {SCALAR(false, ndims),
+                                         {sizes, ndims},
+                                         {subsizes, ndims},
+                                         {starts, ndims},
+                                         SCALAR(false, order)};
+    return array(ndims, sizes, of, order, handle, MPI_COMBINER_SUBARRAY, lists, 5, made);
+}
+
+/* What of a dimension of `size` has the process at that place among `n`. */
+static int distribute(MPI_Count size, int how, int argument, int n, int at, struct stretch *of)
+{
+    const bool whole = how == MPI_DISTRIBUTE_NONE, cyclic = how == MPI_DISTRIBUTE_CYCLIC;
+    const MPI_Count least = (size + n - 1) / n;
+    MPI_Count block = argument;
+
+    if (argument == MPI_DISTRIBUTE_DFLT_DARG)
+        block = cyclic ? 1 : least;
+    TRY(HOLDS(size >= 1 && n >= 1 && block >= 1 && (!whole || n == 1) &&
+                  (how != MPI_DISTRIBUTE_BLOCK || block >= least) &&
+                  (whole || cyclic || how == MPI_DISTRIBUTE_BLOCK),
+              MPI_ERR_ARG, "%lld elements over %d processes, distribution %d, argument %d",
+              (long long)size, n, how, argument));
+    if (whole)
+        block = size;
+    /* One whose first lies behind the end has none. */
+    const MPI_Count first = at * block;
+    *of = (struct stretch){first < size ? first : size, block, n * block};
+    return MPI_SUCCESS;
+}
+
+static int darray(int size, int rank, int ndims, struct weftmpi_numbers sizes,
+                  const int distributions[], const int arguments[], const int grid[], int order,
+                  MPI_Datatype handle, MPI_Datatype *made)
+{
+    long cells = 1;
+
+    TRY(check_array(ndims, order));
+    TRY(LISTED(ndims,
+               sizes.at == NULL || distributions == NULL || arguments == NULL ? NULL : grid));
+    struct stretch of[ndims];
+    for (int i = 0; i < ndims; i++)
+        cells *= grid[i];
+    TRY(HOLDS(cells == size && rank >= 0 && rank < size, MPI_ERR_ARG,
+              "rank %d of %d in a grid of %ld", rank, size, cells));
+    for (int i = ndims - 1, rest = rank; i >= 0; rest /= grid[i--]) /* as MPI numbers grids */
+        TRY(distribute(weftmpi_number(sizes, i), distributions[i], arguments[i], grid[i],
+                       rest % grid[i], &of[i]));
+    const struct weftmpi_list lists[] = {SCALAR(false, size),
+                                         SCALAR(false, rank),
+                                         SCALAR(false, ndims),
+                                         {sizes, ndims},
+                                         {NUMBERS(distributions), ndims},
+                                         {NUMBERS(arguments), ndims},
+                                         {NUMBERS(grid), ndims},
+                                         SCALAR(false, order)};
+    return array(ndims, sizes, of, order, handle, MPI_COMBINER_DARRAY, lists, 8, made);
+}
+
+/* N: the type of sizes. */
+#define ARRAY_TYPES(c, N, A)                                                                       \
+    CALL(Type_create_subarray##c,                                                                  \
+         (int ndims, const N sizes[], const N subsizes[], const N starts[], int order,             \
+          MPI_Datatype old, MPI_Datatype *made),                                                   \
+         subarray(ndims, NUMBERS(sizes), NUMBERS(subsizes), NUMBERS(starts), order, old, made))    \
+    CALL(Type_create_darray##c,                                                                    \
+         (int size, int rank, int ndims, const N sizes[], const int distributions[],               \
+          const int arguments[], const int grid[], int order, MPI_Datatype old,                    \
+          MPI_Datatype *made),                                                                     \
+         darray(size, rank, ndims, NUMBERS(sizes), distributions, arguments, grid, order, old,     \
+                made))
+TWINS(ARRAY_TYPES)

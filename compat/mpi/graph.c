@@ -1,5 +1,5 @@
 /* compat/mpi/graph.c - graphs of processes. */
-#include "topology.h"
+#include "internal.h"
 
 /* ---- graphs that all know -------------------------------------------------------------------- */
 
@@ -74,11 +74,10 @@ API(Graph_get, (MPI_Comm handle, int most_index, int most_edges, int index[], in
 }
 
 /* The neighbours of a rank, `most` at most (NULL: none), and how many there are. */
-static int neighbours(MPI_Comm handle, int rank, int *count, int most, int list[])
+static int neighbours(const struct weftmpi_topology *graph, int rank, int *count, int most,
+                      int list[])
 {
     TRY(PLACES(count));
-    TOPOLOGY_OF(graph, comm, handle, MPI_GRAPH);
-
     TRY(weftmpi_check_rank(rank, graph->nodes));
     TRY(LISTED(most, list));
     const int first = first_edge(graph->index, rank);
@@ -88,10 +87,11 @@ static int neighbours(MPI_Comm handle, int rank, int *count, int most, int list[
     return MPI_SUCCESS;
 }
 
-CALL(Graph_neighbors_count, (MPI_Comm comm, int rank, int *count),
-     neighbours(comm, rank, count, 0, NULL))
-CALL(Graph_neighbors, (MPI_Comm comm, int rank, int most, int list[]),
-     neighbours(comm, rank, &(int){0}, most, list))
+#define GRAPH_IN(graph, handle) TOPOLOGY_IN(graph, comm, handle, MPI_GRAPH)
+ON(Graph_neighbors_count, GRAPH_IN, (MPI_Comm handle, int rank, int *count),
+   neighbours(of, rank, count, 0, NULL))
+ON(Graph_neighbors, GRAPH_IN, (MPI_Comm handle, int rank, int most, int list[]),
+   neighbours(of, rank, &(int){0}, most, list))
 
 /* ---- graphs of which each knows its part ----------------------------------------------------- */
 

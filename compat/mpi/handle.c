@@ -5,6 +5,8 @@
  */
 #include "request.h"
 
+#include <stdio.h>
+
 static const struct {
     const char *text; /* of a handle that is none */
     int error_class;
@@ -37,6 +39,29 @@ const struct weftmpi_standard weftmpi_standard[] = {
     [WEFTMPI_REQUEST] = STANDARD(0x180, weftmpi_requests),
     [WEFTMPI_WIN] = {0}, /* the last kind */
 };
+
+/* ---- memory, which is there, or the job ends ------------------------------------------------- */
+
+static void *there(void *memory, size_t bytes)
+{
+    char text[64];
+
+    if (memory == NULL) {
+        snprintf(text, sizeof(text), "%s: no memory for %zu bytes", weftmpi_call.name, bytes);
+        weftmpi_end_job(MPI_ERR_NO_MEM, text);
+    }
+    return memory;
+}
+
+void *weftmpi_zeros(size_t bytes)
+{
+    return there(calloc(1, bytes + 1), bytes);
+}
+
+void *weftmpi_room(void *before, size_t bytes)
+{
+    return there(realloc(before, bytes + 1), bytes);
+}
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 

@@ -107,7 +107,7 @@ extern struct weftmpi_state {
     pthread_t main_thread;
 } weftmpi;
 
-/* ---- memory.c -------------------------------------------------------------------------------- */
+/* ---- handle.c -------------------------------------------------------------------------------- */
 
 /*
  * Memory of the library, zeros, or what was there before (NULL: nothing) with other room; free() is
@@ -116,8 +116,6 @@ extern struct weftmpi_state {
  */
 void *weftmpi_zeros(size_t bytes);
 void *weftmpi_room(void *before, size_t bytes);
-
-/* ---- handle.c -------------------------------------------------------------------------------- */
 
 enum weftmpi_kind {
     WEFTMPI_NONE,

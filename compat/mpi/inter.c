@@ -81,8 +81,8 @@ API(Intercomm_create,
     TRY(weftmpi_check_rank(leader, comm->size));
     TRY(learn(comm, leader, peers, remote_leader, tag, &number, &group));
     const bool first = comm->group->processes[0] < group->processes[0];
-    return weftmpi_comm_new_apart(comm, comm->group, group, first ? comm->number : number, tag,
-                                  made);
+    return weftmpi_comm_new_apart(comm, weftmpi_comm_make(comm, comm->group, group, NULL),
+                                  first ? comm->number : number, tag, made);
 }
 
 ASK(Comm_remote_size, INTER_IN, MPI_Comm, int, of->peers)
@@ -104,7 +104,7 @@ API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
         group = weftmpi_group_join(comm->group, comm->remote);
     else
         group = weftmpi_group_join(comm->remote, comm->group);
-    return weftmpi_comm_new(comm, group, NULL, NULL, merged);
+    return weftmpi_comm_new(comm, weftmpi_comm_make(comm, group, NULL, NULL), merged);
 }
 
 /* ---- collectives ----------------------------------------------------------------------------- */

@@ -210,9 +210,6 @@ static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 }
 /* Between count elements at user and count * size bytes in a row. */
 void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed);
-/* There is memory for elements, and for so many packed bytes at a position of a buffer. */
-int weftmpi_check_packed(const struct weftmpi_elements *elements, const void *buffer,
-                         MPI_Count buffer_bytes, MPI_Count position, size_t packed);
 static inline bool weftmpi_is_there(const struct weftmpi_elements *elements)
 {
     return elements->user != NULL || elements->bytes == 0 || elements->type->true_lower != 0;
@@ -293,13 +290,11 @@ int weftmpi_allgather(struct weftmpi_comm *comm, const void *mine, size_t bytes,
  */
 void weftmpi_agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
                    struct weftmpi_comm *comm, int error, MPI_Comm *made);
-/* Makes one, as weftmpi_comm_make does (group NULL: this process gets none), and waits for that. */
-int weftmpi_comm_new(struct weftmpi_comm *parent, struct weftmpi_group *group,
-                     struct weftmpi_group *remote, struct weftmpi_topology *topology,
-                     MPI_Comm *made);
+/* Opens it (NULL: this process gets none), and waits for that. */
+int weftmpi_comm_new(struct weftmpi_comm *parent, struct weftmpi_comm *comm, MPI_Comm *made);
 /* The same by the members of its groups alone. context: a communicator's number that all know. */
-int weftmpi_comm_new_apart(struct weftmpi_comm *parent, struct weftmpi_group *group,
-                           struct weftmpi_group *remote, int context, int tag, MPI_Comm *made);
+int weftmpi_comm_new_apart(struct weftmpi_comm *parent, struct weftmpi_comm *comm, int context,
+                           int tag, MPI_Comm *made);
 /* Those of a colour in the order of their keys, MPI_UNDEFINED: none, with a topology or NULL. */
 int weftmpi_split(struct weftmpi_comm *comm, int color, int key, struct weftmpi_topology *topology,
                   MPI_Comm *part);
@@ -315,5 +310,21 @@ static inline bool weftmpi_drive(void)
            weftmpi_agreements_drive();
 }
 void weftmpi_number_give(int number);
+
+/* ---- topology.c ------------------------------------------------------------------------------ */
+
+/* One of that kind, whose arrays are to be filled. */
+struct weftmpi_topology *weftmpi_topology_make(int kind, int ndims, int indegree, int outdegree,
+                                               int nodes, int edges);
+/* A communicator of those that have a topology. */
+int weftmpi_topology_give(struct weftmpi_comm *comm, struct weftmpi_topology *topology,
+                          MPI_Comm *made);
+int weftmpi_check_topology(struct weftmpi_comm *comm, int kind);
+
+/* A communicator and its topology, in a function of MPI: declares them. */
+#define TOPOLOGY_IN(name, comm, handle, kind)                                                      \
+    COMM_IN(comm, handle);                                                                         \
+    TRY(weftmpi_check_topology(comm, kind));                                                       \
+    struct weftmpi_topology *const name = comm->topology
 
 #endif

@@ -66,16 +66,14 @@ static weft_status poll_message(weft_message_op *op, double seconds, weft_messag
                                 bool *done)
 {
     int is_done = 1;
-    weft_status status = WEFT_OK;
+    const weft_status status = seconds == 0
+                                   ? weft_host_message_test(weftmpi.job, op, &is_done, message)
+                                   : weft_host_message_wait_for(weftmpi.job, op, seconds, message);
 
-    if (seconds == 0)
-        status = weft_host_message_test(weftmpi.job, op, &is_done, message);
-    else if ((status = weft_host_message_wait_for(weftmpi.job, op, seconds, message)) ==
-             WEFT_ERR_TIMEOUT) {
-        is_done = 0; /* if the job has failed, the next look says so */
-        status = WEFT_OK;
-    }
-    *done = is_done || (status != WEFT_OK && status != WEFT_ERR_BOUNDS);
+    if (status == WEFT_OK || status == WEFT_ERR_BOUNDS)
+        *done = is_done;
+    else
+        *done = status != WEFT_ERR_TIMEOUT; /* if the job has failed, the next look says so */
     return status;
 }
 

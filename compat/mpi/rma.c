@@ -236,14 +236,12 @@ int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *r
 bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds)
 {
     int done = 1;
-    weft_status status = WEFT_OK;
 
     if (request->update.kind == 0 && request->update.sequence == 0)
         return true;
-    if (seconds > 0)
-        status = weft_host_op_wait_for(weftmpi.job, request->update, WEFT_LOCAL, seconds);
-    else
-        status = weft_host_op_test(weftmpi.job, request->update, WEFT_LOCAL, &done);
+    const weft_status status =
+        seconds > 0 ? weft_host_op_wait_for(weftmpi.job, request->update, WEFT_LOCAL, seconds)
+                    : weft_host_op_test(weftmpi.job, request->update, WEFT_LOCAL, &done);
     if (status == WEFT_ERR_TIMEOUT || (status == WEFT_OK && !done))
         return false;
     request->error = weftmpi_request_failed(request, status);

@@ -1,5 +1,5 @@
 /* compat/mpi/topology.c - topologies; grids of processes. */
-#include "topology.h"
+#include "internal.h"
 
 #include <math.h>
 
@@ -40,23 +40,12 @@ ASK(Topo_test, COMM_IN, MPI_Comm, int, of->topology == NULL ? MPI_UNDEFINED : of
 
 /* ---- grids ----------------------------------------------------------------------------------- */
 
-/* Whether `factor`, so many times, is at least `left`. */
-static bool reaches(long factor, int times, long left)
-{
-    long product = 1;
-
-    for (int k = 0; k < times && product < left; k++)
-        product *= factor;
-    return product >= left;
-}
-
 /* A number is cut into n factors, which ascend: the cut at hand, and the best so far. */
 struct cuts {
     int n, *now, *best, apart; /* apart: the largest and the smallest of the best */
 };
 
-/* Goes through the cuts of what is left, each with the largest small factors first, but for worse
- * ones. */
+/* Goes through the cuts of what is left, each with the largest small factors first. */
 static void cut(struct cuts *c, int left, int at)
 {
     int *const now = c->now, others = c->n - 1 - at, least = at == 0 ? 1 : now[at - 1];
@@ -69,8 +58,6 @@ static void cut(struct cuts *c, int left, int at)
     for (int factor = (int)pow(left, 1.0 / (others + 1)) + 1; others != 0 && factor >= least;
          factor--) {
         now[at] = factor;
-        if (!reaches(now[0] + (long)c->apart - 1, others, left / factor))
-            return; /* nor do smaller ones */
         if (left % factor == 0)
             cut(c, left / factor, at + 1);
     }

@@ -45,7 +45,7 @@ static int open_win(struct weftmpi_comm *parent, MPI_Info info, int flavor, MPI_
     snprintf(win->name, sizeof(win->name), "window");
     win->targets = weftmpi_zeros((size_t)parent->size * sizeof(*win->targets));
     TRY(weftmpi_info_set(&win->object, true, info));
-    TRY(weftmpi_comm_new(parent, parent->group, NULL, NULL, &comm));
+    TRY(weftmpi_comm_new(parent, weftmpi_comm_make(parent, parent->group, NULL, NULL), &comm));
     win->comm = weftmpi_find(WEFTMPI_COMM, comm);
     weftmpi_leave(win->comm->object.errhandler); /* its errors are the window's */
     win->comm->object.errhandler = &weftmpi_errhandlers[1];
