@@ -22,12 +22,9 @@ int weftmpi_group_rank(const struct weftmpi_group *group, int process)
     return MPI_UNDEFINED;
 }
 
-/* The group of a handle: declares it. _IN: enters the call. */
+/* The group of a handle, in a function of MPI: declares it. */
 #define GROUP_IN(name, handle)                                                                     \
-    ENTER;                                                                                         \
-    GROUP_OF(name, handle)
-#define GROUP_OF(name, handle)                                                                     \
-    TRY(weftmpi_is_open());                                                                        \
+    OPEN_IN;                                                                                       \
     OBJECT_IN(name, group, WEFTMPI_GROUP, handle)
 
 /* The handle of a new group of these processes, which the program frees. */
@@ -55,10 +52,9 @@ ASK(Group_rank, GROUP_IN, MPI_Group, int, weftmpi_group_own(of))
  * The group of the ranks that are named, in order, or of those that are not (`exclude`). They are
  * ranks, or ranges: first, last and stride.
  */
-static int choose(MPI_Group handle, int n, const int ranks[], int ranges[][3], bool exclude,
-                  MPI_Group *made)
+static int choose(const struct weftmpi_group *group, int n, const int ranks[], int ranges[][3],
+                  bool exclude, MPI_Group *made)
 {
-    GROUP_OF(group, handle);
     FREED int *chosen = weftmpi_room(NULL, (size_t)group->size * sizeof(*chosen));
     FREED bool *named = weftmpi_zeros((size_t)group->size);
     int size = 0;
@@ -83,20 +79,20 @@ static int choose(MPI_Group handle, int n, const int ranks[], int ranges[][3], b
     return give(size, chosen, made);
 }
 
-CALL(Group_incl, (MPI_Group group, int n, const int ranks[], MPI_Group *made),
-     choose(group, n, ranks, NULL, false, made))
-CALL(Group_excl, (MPI_Group group, int n, const int ranks[], MPI_Group *made),
-     choose(group, n, ranks, NULL, true, made))
-CALL(Group_range_incl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made),
-     choose(handle, n, NULL, ranges, false, made))
-CALL(Group_range_excl, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made),
-     choose(handle, n, NULL, ranges, true, made))
+ON(Group_incl, GROUP_IN, (MPI_Group handle, int n, const int ranks[], MPI_Group *made),
+   choose(of, n, ranks, NULL, false, made))
+ON(Group_excl, GROUP_IN, (MPI_Group handle, int n, const int ranks[], MPI_Group *made),
+   choose(of, n, ranks, NULL, true, made))
+ON(Group_range_incl, GROUP_IN, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made),
+   choose(of, n, NULL, ranges, false, made))
+ON(Group_range_excl, GROUP_IN, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made),
+   choose(of, n, NULL, ranges, true, made))
 
 /* Those of a that are (`with`), or are not, in b; then those of b that are not in a if `both`. */
-static int combine(MPI_Group handle_a, MPI_Group handle_b, bool with, bool all, MPI_Group *made)
+static int combine(const struct weftmpi_group *a, MPI_Group other, bool with, bool all,
+                   MPI_Group *made)
 {
-    GROUP_OF(a, handle_a);
-    GROUP_OF(b, handle_b);
+    OBJECT_IN(b, group, WEFTMPI_GROUP, other);
     FREED int *chosen = weftmpi_room(NULL, ((size_t)a->size + (size_t)b->size) * sizeof(*chosen));
     int size = 0;
     for (int i = 0; i < a->size; i++)
@@ -108,11 +104,12 @@ static int combine(MPI_Group handle_a, MPI_Group handle_b, bool with, bool all, 
     return give(size, chosen, made);
 }
 
-CALL(Group_union, (MPI_Group a, MPI_Group b, MPI_Group *made), combine(a, b, false, true, made))
-CALL(Group_intersection, (MPI_Group a, MPI_Group b, MPI_Group *made),
-     combine(a, b, true, false, made))
-CALL(Group_difference, (MPI_Group a, MPI_Group b, MPI_Group *made),
-     combine(a, b, false, false, made))
+ON(Group_union, GROUP_IN, (MPI_Group handle, MPI_Group other, MPI_Group *made),
+   combine(of, other, false, true, made))
+ON(Group_intersection, GROUP_IN, (MPI_Group handle, MPI_Group other, MPI_Group *made),
+   combine(of, other, true, false, made))
+ON(Group_difference, GROUP_IN, (MPI_Group handle, MPI_Group other, MPI_Group *made),
+   combine(of, other, false, false, made))
 
 API(Group_translate_ranks,
     (MPI_Group handle_a, int n, const int ranks[], MPI_Group handle_b, int translated[]))

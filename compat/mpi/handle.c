@@ -201,7 +201,18 @@ void *weftmpi_from_fortran(MPI_Fint number)
 }
 
 #define WEFT_MPI_FUNCTION(name, parameters)
-#define WEFT_MPI_REFUSED(name, parameters)
+/*
+ * Functions that link, and say that they are not there. A definition without names of parameters
+ * would be C23's: the names are not used.
+ */
+#define WEFT_MPI_REFUSED(function, parameters)                                                     \
+    API(function, parameters)                                                                      \
+    {                                                                                              \
+        OPEN_IN;                                                                                   \
+        weftmpi_call.name = NULL;                                                                  \
+        return weftmpi_fail(MPI_ERR_UNSUPPORTED_OPERATION,                                         \
+                            "%s is not supported by this library (docs/mpi.md)", __func__);        \
+    }
 #define WEFT_MPI_HANDLE(kind, type)                                                                \
     extern __typeof__(MPI_##kind##_c2f) PMPI_##kind##_c2f                                          \
         __attribute__((alias("MPI_" #kind "_c2f")));                                               \
@@ -215,4 +226,5 @@ void *weftmpi_from_fortran(MPI_Fint number)
     {                                                                                              \
         return weftmpi_from_fortran(number);                                                       \
     }
+#pragma GCC diagnostic ignored "-Wunused-parameter"
 #include <mpi_functions.def>

@@ -69,7 +69,7 @@ static int find_region(struct weftmpi_reach *reach, uintptr_t at,
 int weftmpi_reach_in(struct weftmpi_request *request, struct weftmpi_reach *reach, MPI_Win handle,
                      int to, MPI_Aint offset, MPI_Count count, MPI_Datatype type)
 {
-    MPI_Aint at, low, high;
+    MPI_Aint at = 0, low = 0, high = 0;
     WIN_OF(win, handle);
 
     *reach = (struct weftmpi_reach){.win = win};
@@ -101,11 +101,8 @@ int weftmpi_reach_in(struct weftmpi_request *request, struct weftmpi_reach *reac
     return MPI_SUCCESS;
 }
 
-typedef int each_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
-                         size_t bytes);
-
 /* One of a dynamic window may be in several regions: one after the other. */
-static int stretch(struct weftmpi_reach *reach, each_stretch *each, void *state, size_t at,
+static int stretch(struct weftmpi_reach *reach, weftmpi_each *each, void *state, size_t at,
                    char *row, size_t bytes)
 {
     const struct weftmpi_region *region;
@@ -121,7 +118,7 @@ static int stretch(struct weftmpi_reach *reach, each_stretch *each, void *state,
     return MPI_SUCCESS;
 }
 
-int weftmpi_reach_each(struct weftmpi_reach *reach, char *row, each_stretch *each, void *state)
+int weftmpi_reach_each(struct weftmpi_reach *reach, char *row, weftmpi_each *each, void *state)
 {
     const struct weftmpi_elements *e = &reach->elements;
     const struct weftmpi_type *type = e->type;

@@ -21,10 +21,9 @@ struct weftmpi_reach {
 int weftmpi_reach_in(struct weftmpi_request *request, struct weftmpi_reach *reach, MPI_Win handle,
                      int to, MPI_Aint offset, MPI_Count count, MPI_Datatype type);
 /* Calls `each` for every stretch of the elements, with its place in a row of their bytes. */
-int weftmpi_reach_each(struct weftmpi_reach *reach, char *row,
-                       int (*each)(struct weftmpi_reach *reach, void *state, size_t offset,
-                                   char *row, size_t bytes),
-                       void *state);
+typedef int weftmpi_each(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
+                         size_t bytes);
+int weftmpi_reach_each(struct weftmpi_reach *reach, char *row, weftmpi_each *each, void *state);
 /* Puts the row into the elements, or gets it; many stretches leave together. */
 int weftmpi_reach_move(struct weftmpi_reach *reach, bool puts, char *row);
 int weftmpi_reach_flush(const struct weftmpi_reach *reach);
