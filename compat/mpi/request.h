@@ -164,8 +164,6 @@ int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request
         const int error = begin;                                                                   \
         return weftmpi_request_wait(begun, error, status);                                         \
     }                                                                                              \
-    REQUESTED(iname, begin, __VA_ARGS__)
-#define REQUESTED(iname, begin, ...)                                                               \
     API(iname, (__VA_ARGS__, MPI_Request * request))                                               \
     {                                                                                              \
         MAKE(begun, request);                                                                      \
