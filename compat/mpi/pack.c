@@ -35,32 +35,44 @@ static inline void stretches(char *restrict into, MPI_Aint into_step, const char
     }
 }
 
-/* Both ways: `all` bytes in a row, and elements at user. What is unpacked may end within one. */
+/* The last element, of which only some bytes are there. */
+static void unpack_part(const struct weftmpi_type *type, size_t left, const char *packed,
+                        char *user, bool far)
+{
+    for (const struct weftmpi_run *run = type->runs; left != 0; run++) {
+        const size_t all = run->bytes * run->repeat, some = left < all ? left : all;
+        const size_t whole = some / run->bytes, used = whole * run->bytes;
+        char *at = user + run->offset;
+        stretches(at, run->stride, packed, (MPI_Aint)run->bytes, run->bytes, whole, far);
+        move(at + (MPI_Aint)whole * run->stride, packed + used, some - used, far);
+        packed += some;
+        left -= some;
+    }
+}
+
+/* Both ways: `bytes` bytes in a row, and elements at user. */
 static void copy(const struct weftmpi_type *type, size_t all, char *packed, char *user, bool packs)
 {
     const bool far = is_far(user, packed);
 
-    if (type->dense) {
+    if (type->dense || type->size == 0) {
         user += type->true_lower;
         move(packs ? packed : user, packs ? user : packed, all, far);
         return;
     }
-    for (; all != 0; user += weftmpi_extent(type))
-        for (size_t r = 0; r < type->runs_count && all != 0; r++) {
+    for (size_t left = all / type->size; left != 0; left--, user += weftmpi_extent(type)) {
+        for (size_t r = 0; r < type->runs_count; r++) {
             const struct weftmpi_run run = type->runs[r];
-            const size_t bytes = run.bytes * run.repeat, some = all < bytes ? all : bytes;
-            const size_t whole = some == bytes ? run.repeat : some / run.bytes;
-            const size_t used = whole * run.bytes;
-            char *const at = user + run.offset;
             if (packs)
-                stretches(packed, (MPI_Aint)run.bytes, at, run.stride, run.bytes, whole, far);
+                stretches(packed, (MPI_Aint)run.bytes, user + run.offset, run.stride, run.bytes,
+                          run.repeat, far);
             else
-                stretches(at, run.stride, packed, (MPI_Aint)run.bytes, run.bytes, whole, far);
-            if (used != some)
-                move(at + (MPI_Aint)whole * run.stride, packed + used, some - used, far);
-            packed += some;
-            all -= some;
+                stretches(user + run.offset, run.stride, packed, (MPI_Aint)run.bytes, run.bytes,
+                          run.repeat, far);
+            packed += run.repeat * run.bytes;
         }
+    }
+    unpack_part(type, all % type->size, packed, user, far);
 }
 
 void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed)
