@@ -270,6 +270,8 @@ static bool is_there(const struct weft_keep *keep, const void *memory)
 
 bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes, bool again)
 {
+    bool held = false;
+
     if (bytes > keep->most)
         return false;
     weft_lock(&keep->lock);
@@ -283,27 +285,16 @@ bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes, bo
             pin(keep, range);
         if (range->pinned && !is_there(keep, memory))
             drop_all(keep); /* else the device took what was there for what is */
-        keep->held = range->pinned;
+        held = range->pinned;
     }
-    if (keep->held)
-        return true;
-    weft_unlock(&keep->lock);
-    return false;
+    if (!held)
+        weft_unlock(&keep->lock);
+    return held;
 }
 
 void weft_keep_release(struct weft_keep *keep)
 {
-    keep->held = false;
     weft_unlock(&keep->lock);
-}
-
-bool weft_keep_drop(struct weft_keep *keep)
-{
-    weft_lock(&keep->lock);
-    const bool any = keep->bytes != 0;
-    drop_all(keep);
-    weft_unlock(&keep->lock);
-    return any;
 }
 
 void weft_keep_turn(struct weft_keep *keep, bool off)

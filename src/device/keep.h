@@ -26,11 +26,11 @@ struct weft_keep {
 
     struct weft_lock lock; /* also from weft_keep_hold to weft_keep_release */
     enum { WEFT_KEEP_NEW, WEFT_KEEP_WATCHED, WEFT_KEEP_FAILED } state; /* since the first need */
-    bool off, held; /* a kernel runs; the holder's own, to look at */
-    bool late;      /* memory goes or went, and not all is dropped */
-    size_t bytes;   /* registered */
-    int need;       /* uses before a range is; more, the more often they had no room together */
-    uint32_t next;  /* range that is forgotten for another */
+    bool off;                                                          /* a kernel runs */
+    bool late;     /* memory goes or went, and not all is dropped */
+    size_t bytes;  /* registered */
+    int need;      /* uses before a range is; more, the more often they had no room together */
+    uint32_t next; /* range that is forgotten for another */
     struct weft_keep_range {
         uintptr_t at; /* 0: none */
         size_t bytes;
@@ -50,9 +50,7 @@ struct weft_keep {
 bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes, bool again);
 void weft_keep_release(struct weft_keep *keep);
 
-/* Drops all. Not between hold and release. False: there was nothing. */
-bool weft_keep_drop(struct weft_keep *keep);
-/* Drops all; off: until it is turned on nothing is held. */
+/* Drops all; off: until it is turned on nothing is held. Not between hold and release. */
 void weft_keep_turn(struct weft_keep *keep, bool off);
 void weft_keep_close(struct weft_keep *keep);
 

@@ -171,22 +171,16 @@ static bool copy_within(struct weft_messages *m, unsigned char *target, const un
     return good;
 }
 
-/* The next bytes of a transfer, here and in mapped memory: from where they lie. False: the driver
- * takes no memory that begins in what is registered with it, and ends beyond. */
+/* The next bytes of a transfer, here and in mapped memory: from where they lie. */
 static bool copy_directly(struct weft_messages *m, const struct weft_transfer *transfer,
                           unsigned char *here, unsigned char *there, size_t bytes)
 {
-    struct weft_device *const device = m->job->device;
     const struct weft_device_ops *const ops = m->job->device_ops;
-    struct weft_keep *const keep = ops->keep != NULL ? ops->keep(device) : NULL;
+    struct weft_keep *const keep = ops->keep != NULL ? ops->keep(m->job->device) : NULL;
     const bool held = keep != NULL &&
                       weft_keep_hold(keep, transfer->buffer, transfer->room, transfer->moved != 0);
-    const enum weft_level before = weft_err_level(WEFT_SAY_INFO); /* the message goes on */
-    const weft_status status =
-        ops->copy(device, WEFT_STREAM_MESSAGES, transfer->sends ? there : here,
-                  transfer->sends ? here : there, bytes);
-    weft_err_level(before);
-    const bool good = status == WEFT_OK && weft_msg_settle(m);
+    const bool good =
+        by_engine(m, transfer->sends ? there : here, transfer->sends ? here : there, bytes);
 
     if (held)
         weft_keep_release(keep);
@@ -207,9 +201,8 @@ size_t weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer 
         return copied_by_block(m, here, there, bytes) || copy_within(m, here, there, bytes, beside)
                    ? bytes
                    : 0;
-    if (bytes >= WEFT_MSG_HOLD && copy_directly(m, transfer, here, there, bytes))
-        return bytes;
-    bytes = bytes < WEFT_MSG_STAGE ? bytes : WEFT_MSG_STAGE;
+    if (bytes >= WEFT_MSG_HOLD)
+        return copy_directly(m, transfer, here, there, bytes) ? bytes : 0;
     if (transfer->sends)
         return weft_msg_deliver(m, there, here, bytes, true) ? bytes : 0;
     if (!weft_msg_fetch(m, stage, there, bytes))

@@ -1,11 +1,11 @@
 /*
- * gpu_messages.c - messages from every kind of memory into every other, on a GPU: pageable, pinned,
- * registered in part, of cudaMalloc, managed, of cudaMallocAsync, of weft_malloc. Then a program
- * that waits for the device, allocates and frees between messages, a hundred thousand times:
- * whatever moves the messages is not to hold that up. Then one that frees and maps its host memory
- * between large messages (WEFT_CUDA_KEEP=64M): a registration that is kept too long gives bytes
- * that are gone, also to the program's own copies. Each process sends to the next. Without a
- * GPU: 77.
+ * gpu_messages.c - messages, copies and collectives from every kind of memory into every other, on
+ * a GPU: pageable, pinned, registered in part, of cudaMalloc, managed, of cudaMallocAsync, of
+ * weft_malloc. Then a program that waits for the device, allocates and frees between messages, a
+ * hundred thousand times: whatever moves the messages is not to hold that up. Then one that frees
+ * and maps its host memory between large messages (WEFT_CUDA_KEEP=64M): a registration that is kept
+ * too long gives bytes that are gone, also to the program's own copies. Each process sends to the
+ * next. Without a GPU: 77.
  *
  *     weftrun -n 2 test_gpu_messages [ROUNDS]
  */
@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <weft/message.h>
+#include <weft/team.h>
 
 enum kind { PAGEABLE, PINNED, PART, DEVICE, MANAGED, POOL, WEFT, KINDS };
 enum { MOST = (1 << 20) + 7, REGISTERED = 300000, ROUNDS = 100000 };
@@ -26,6 +27,7 @@ static const char *const names[KINDS] = {
     "weft_malloc"};
 
 static weft_job *job;
+static weft_team *team; /* all processes */
 static int to, from;
 
 #define MUST(condition)                                                                            \
@@ -97,8 +99,27 @@ static void copy(enum kind kind, void *target, const void *source, size_t bytes)
         CUDA(cudaMemcpy(target, source, bytes, cudaMemcpyDefault));
 }
 
+static void by_copy(const void *source, void *target, size_t bytes, int tag)
+{
+    (void)tag;
+    MUST(weft_copy(job, target, source, bytes) == WEFT_OK);
+}
+
+/* A part of each process, which all have the same bytes, and the rest by a copy. */
+static void together(const void *source, void *target, size_t bytes, int tag)
+{
+    const weft_numbers *numbers = weft_numbers_of(job);
+    const size_t part = bytes / (size_t)numbers->processes, all = part * (size_t)numbers->processes;
+
+    MUST(weft_team_allgather(team, (const char *)source + part * (size_t)numbers->process, part,
+                             target, NULL) == WEFT_OK);
+    by_copy((const char *)source + all, (char *)target + all, bytes - all, tag);
+}
+
 static void all_kinds(void)
 {
+    void (*const ways[])(const void *, void *, size_t, int) = {pass, by_copy, together};
+
     static const size_t sizes[] = {0,    1,    8,     33,     536,     1024,
                                    1025, 8185, 50000, 262144, 1 << 20, MOST};
     static unsigned char want[MOST], got[MOST];
@@ -110,18 +131,19 @@ static void all_kinds(void)
     }
     for (enum kind a = 0; a < KINDS; a++)
         for (enum kind b = 0; b < KINDS; b++)
-            for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
-                const size_t bytes = sizes[s];
+            for (size_t w = 0; w < 3 * sizeof(sizes) / sizeof(sizes[0]); w++) {
+                const size_t s = w / 3, bytes = sizes[s];
                 for (size_t i = 0; i < bytes; i++)
-                    want[i] = (unsigned char)(i * 7 + s + 13 * (a * KINDS + b));
+                    want[i] = (unsigned char)(i * 7 + w + 13 * (a * KINDS + b));
                 copy(a, source[a], want, bytes);
                 memset(got, 0, bytes);
                 copy(b, target[b], got, bytes);
                 CUDA(cudaDeviceSynchronize());
-                pass(source[a], target[b], bytes, (int)s);
+                ways[w % 3](source[a], target[b], bytes, (int)s);
                 copy(b, got, target[b], bytes);
                 if (memcmp(want, got, bytes) != 0) {
-                    fprintf(stderr, "FAILED: %zu bytes from %s to %s\n", bytes, names[a], names[b]);
+                    fprintf(stderr, "FAILED: %zu bytes from %s to %s, way %zu\n", bytes, names[a],
+                            names[b], w % 3);
                     exit(EXIT_FAILURE);
                 }
             }
@@ -238,6 +260,7 @@ static void memory_that_goes(long rounds)
 int main(int argc, char **argv)
 {
     struct cudaPointerAttributes where;
+    weft_comm group;
     int gpus = 0;
 
     MUST(weft_open(&job, &argc, argv) == WEFT_OK);
@@ -254,7 +277,11 @@ int main(int argc, char **argv)
     CUDA(cudaSetDevice(where.device));
     to = (numbers->process + 1) % numbers->processes;
     from = (numbers->process + numbers->processes - 1) % numbers->processes;
+    MUST(weft_host_split(job, 0, numbers->process, &group) == WEFT_OK);
+    MUST(weft_team_open(job, group, numbers->processes, numbers->process, "all", NULL, &team) ==
+         WEFT_OK);
     all_kinds();
+    MUST(weft_team_close(&team) == WEFT_OK);
     between_calls(rounds);
     memory_that_goes(getenv("WEFT_CUDA_KEEP") != NULL ? rounds : rounds / 10 + 1);
     other_gpu(where.device);

@@ -67,6 +67,22 @@ static CUresult copy_once(struct weft_device *d, enum weft_device_stream stream,
     return result;
 }
 
+/* In halves what the driver refuses: memory of the host's that begins in what is registered with it
+ * and ends beyond, whoever registered it. What it refuses for another reason ends with one byte. */
+static CUresult copy_parts(struct weft_device *d, enum weft_device_stream stream,
+                           unsigned char *target, const unsigned char *source, size_t bytes)
+{
+    const size_t half = bytes / 2;
+    CUresult result = copy_once(d, stream, target, source, bytes);
+
+    if (result != CUDA_ERROR_INVALID_VALUE || half == 0)
+        return result;
+    result = copy_parts(d, stream, target, source, half);
+    return result == CUDA_SUCCESS
+               ? copy_parts(d, stream, target + half, source + half, bytes - half)
+               : result;
+}
+
 weft_status weft_cuda_copy(struct weft_device *d, enum weft_device_stream stream, void *target,
                            const void *source, size_t bytes)
 {
@@ -78,12 +94,7 @@ weft_status weft_cuda_copy(struct weft_device *d, enum weft_device_stream stream
     if (stream == WEFT_STREAM_RECEIVE &&
         ((bytes == 4 && to % 4 == 0) || ((bytes == 8 || bytes == 16) && to % 8 == 0)))
         return store_words(d, stream, to, source, bytes);
-    CUresult result = copy_once(d, stream, target, source, bytes);
-    /* So it refuses memory of the host's of which a part is registered: here for a message. */
-    if (result == CUDA_ERROR_INVALID_VALUE && !(stream == WEFT_STREAM_MESSAGES && d->keep.held) &&
-        weft_keep_drop(&d->keep))
-        result = copy_once(d, stream, target, source, bytes);
-    return weft_cuda_error(result, "copying");
+    return weft_cuda_error(copy_parts(d, stream, target, source, bytes), "copying");
 }
 
 weft_status weft_cuda_fill(struct weft_device *d, enum weft_device_stream stream, uint32_t *target,
@@ -132,12 +143,16 @@ weft_status weft_cuda_gather(struct weft_device *d, enum weft_device_stream stre
     if (pitch == width)
         return weft_cuda_copy(d, stream, target, source, width * rows);
     CUresult result = begin_on(d, stream);
-    for (size_t r = 0; r < rows && pitch > MOST_PITCH && result == CUDA_SUCCESS; r++)
-        result = d->driver->copy_async(rectangle.dstDevice + r * width,
-                                       rectangle.srcDevice + r * pitch, width, d->streams[stream]);
-    if (result == CUDA_SUCCESS && pitch <= MOST_PITCH)
-        result = d->driver->copy_rows(&rectangle, d->streams[stream]);
-    return end(d, result, "copying rows");
+    if (result == CUDA_SUCCESS)
+        result = pitch <= MOST_PITCH ? d->driver->copy_rows(&rectangle, d->streams[stream])
+                                     : CUDA_ERROR_INVALID_VALUE;
+    weft_unlock(&d->giving);
+    if (result != CUDA_ERROR_INVALID_VALUE)
+        return weft_cuda_error(result, "copying rows");
+    for (size_t r = 0; r < rows; r++) /* of which it may refuse some, too */
+        WEFT_TRY(weft_cuda_copy(d, stream, (unsigned char *)target + r * width,
+                                (const unsigned char *)source + r * pitch, width));
+    return WEFT_OK;
 }
 
 /*

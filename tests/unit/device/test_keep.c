@@ -10,13 +10,13 @@ static void from_the_second_use_on(void **state)
         assert_true(hold(memory, BYTES));
     assert_true(hold(memory + 100, BYTES - 100)); /* a part of it */
     assert_int_equal(ever_pinned, 1);
-    weft_keep_drop(&keep);
+    weft_keep_turn(&keep, false);
+    assert_int_equal(pinned, 0);
     for (int i = 0; i < 10; i++) /* pieces of one message */
         assert_false(weft_keep_hold(&keep, memory, BYTES, i != 0));
     assert_true(hold(memory, BYTES));
     assert_false(hold(memory, 2 * BYTES)); /* more than `most` */
-    assert_true(weft_keep_drop(&keep));
-    assert_false(weft_keep_drop(&keep));
+    weft_keep_turn(&keep, false);
     hold(memory, BYTES);
     hold(memory, BYTES);
     assert_int_equal(pinned, 1);
