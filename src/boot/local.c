@@ -29,6 +29,7 @@ struct weft_local {
     int inside;    /* processes that are in the job */
     int gone;      /* that come to none any more */
     bool complete; /* all have come, and not all have left yet */
+    bool failed;   /* there was no memory for a frame of this job */
     uint32_t over; /* jobs that all have left */
     struct weft_bell bell;
     struct member members[]; /* what the tasks' slots point to */
@@ -40,6 +41,7 @@ struct local {
     struct weft_history_entry *cursor;
     uint32_t job; /* how many of the group's jobs were over before */
     bool woken;   /* this process waits for no frame any more; guarded by the group's lock */
+    bool told;    /* that the job has failed */
     bool solo;    /* the group is this channel's own */
 };
 
@@ -99,8 +101,14 @@ enum event {
     BEFORE_IS_OVER,
     COMPLETE, /* or one that it wants will not come */
     OVER,
-    FRAME /* or it waits for none any more */
+    FRAME /* or one that will not come, or it waits for none any more */
 };
+
+/* With the lock: a frame will not come, for which others wait. */
+static bool is_missing_one(const struct local *local)
+{
+    return local->group->failed && !local->told;
+}
 
 /* With the lock. */
 static bool has_come(const struct local *local, enum event event)
@@ -113,7 +121,7 @@ static bool has_come(const struct local *local, enum event event)
     case OVER:
         return local->group->over != local->job;
     default:
-        return local->woken || local->cursor->next != NULL;
+        return local->woken || is_missing_one(local) || local->cursor->next != NULL;
     }
 }
 
@@ -146,7 +154,7 @@ static void leave(struct local *local)
 
     weft_history_leave(&group->history, local->cursor);
     if (--group->inside == 0) {
-        group->complete = false;
+        group->complete = group->failed = false;
         group->over++;
     }
 }
@@ -231,6 +239,7 @@ static weft_status local_send(struct weft_control *control, uint16_t kind, const
 
     weft_lock(&local->group->lock);
     const bool appended = weft_history_append(&local->group->history, &header, payload);
+    local->group->failed |= !appended;
     unlock_and_ring(local->group);
     if (!appended)
         return weft_err(WEFT_ERR_MEMORY, "no memory for a control frame of %zu bytes", bytes);
@@ -245,9 +254,13 @@ static weft_status local_next(struct weft_control *control, struct weft_frame *f
     const uint64_t deadline = timeout_ns == 0 ? 0 : weft_deadline(timeout_ns);
 
     const bool awake = await(local, FRAME, deadline);
-    const bool there = awake && local->cursor->next != NULL;
+    const bool missing = awake && is_missing_one(local);
+    const bool there = awake && !missing && local->cursor->next != NULL;
+    local->told |= missing;
     if (awake && !there)
         weft_unlock(&group->lock);
+    if (missing)
+        return weft_err(WEFT_ERR_MEMORY, "a control frame had no memory");
     if (!there) {
         if (timeout_ns == 0 && weft_model != NULL)
             weft_task_yield(true);

@@ -184,8 +184,8 @@ static void memory_frame(struct weft_job *job, const struct weft_frame *frame)
     }
     weft_unlock(&job->space.tables);
     if (segment == NULL)
-        weft_job_fail(job, WEFT_ERR_PROTOCOL, "process %d announced memory number %u",
-                      frame->source, f->index);
+        weft_job_fail(job, f->index < 1u << 20 ? WEFT_ERR_MEMORY : WEFT_ERR_PROTOCOL,
+                      "process %d announced memory number %u", frame->source, f->index);
 }
 
 void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, uint64_t offset,
