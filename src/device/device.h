@@ -84,11 +84,10 @@ enum weft_memory { WEFT_MEMORY_HOST, WEFT_MEMORY_DEVICE, WEFT_MEMORY_OTHER_DEVIC
 
 /* How many processes share a node and a device; the process itself counts. */
 struct weft_sharing {
-    int processes;   /* of this node */
-    int index;       /* of this process among them */
-    int on_device;   /* processes that drive the same device */
-    int before;      /* those of them before this one */
-    bool take_turns; /* from the device: kernels of those never overlap */
+    int processes; /* of this node */
+    int index;     /* of this process among them */
+    int on_device; /* processes that drive the same device */
+    int before;    /* those of them before this one */
 };
 
 enum { WEFT_DEVICE_KERNELS = 10 };
@@ -133,7 +132,7 @@ struct weft_device_ops {
      * Tells the device whom it shares the node with; returns for how many ns an idle task of this
      * process should poll before it sleeps.
      */
-    uint64_t (*share)(struct weft_device *device, struct weft_sharing *with);
+    uint64_t (*share)(struct weft_device *device, const struct weft_sharing *with);
 
     /*
      * How many ranks of a kernel can be co-resident. Blocking: a GPU launches the kernel without

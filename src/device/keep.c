@@ -48,7 +48,6 @@ static void drop_all(struct weft_keep *keep)
             keep->unpin(keep->device, (void *)r->at);
         *r = (struct weft_keep_range){0};
     }
-    keep->bytes = 0;
     __atomic_store_n(&keep->late, false, __ATOMIC_RELEASE);
 }
 
@@ -127,14 +126,12 @@ static bool pin_joined(struct weft_keep *keep, struct weft_keep_range *range,
         if (r->pinned && meets(r, &all)) {
             watches(keep, r, false);
             keep->unpin(keep->device, (void *)r->at);
-            keep->bytes -= r->bytes;
             *r = (struct weft_keep_range){0};
         }
     const bool watched = watches(keep, &all, true);
     const bool pinned = watched && keep->pin(keep->device, (void *)all.at, all.bytes) == NULL;
     if (pinned && is_private(&all)) {
         *range = (struct weft_keep_range){.at = all.at, .bytes = all.bytes, .pinned = true};
-        keep->bytes += all.bytes;
         return true;
     }
     if (watched)

@@ -28,7 +28,6 @@ struct weft_keep {
     enum { WEFT_KEEP_NEW, WEFT_KEEP_WATCHED, WEFT_KEEP_FAILED } state; /* since the first need */
     bool off;                                                          /* a kernel runs */
     bool late;     /* memory goes or went, and not all is dropped */
-    size_t bytes;  /* registered */
     int need;      /* uses before a range is; more, the more often they had no room together */
     uint32_t next; /* range that is forgotten for another */
     struct weft_keep_range {

@@ -250,7 +250,7 @@ static void far_identify(const struct weft_device *d, unsigned char id[WEFT_DEVI
     weft_cpu_device.identify(d->cpu, id);
 }
 
-static uint64_t far_share(struct weft_device *d, struct weft_sharing *with)
+static uint64_t far_share(struct weft_device *d, const struct weft_sharing *with)
 {
     weft_cpu_device.share(d->cpu, with);
     return 0; /* the streams need the processors, too */

@@ -35,7 +35,7 @@ static int processors_here(void)
 }
 
 /* Each process of the node gets its share of the processors, one worker at least. */
-static uint64_t cpu_share(struct weft_device *device, struct weft_sharing *with)
+static uint64_t cpu_share(struct weft_device *device, const struct weft_sharing *with)
 {
     const struct weft_config *config = device->config;
     int workers = (int)config->cpu_workers;

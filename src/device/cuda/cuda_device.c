@@ -179,11 +179,11 @@ static void cuda_identify(const struct weft_device *d, unsigned char id[WEFT_DEV
 
 static_assert(sizeof(CUuuid) == WEFT_DEVICE_ID_BYTES, "a GPU's identity is its UUID");
 
-static uint64_t cuda_share(struct weft_device *d, struct weft_sharing *with)
+static uint64_t cuda_share(struct weft_device *d, const struct weft_sharing *with)
 {
     d->sharers = with->on_device;
     d->mps = weft_cuda_attribute(d, MPS_ENABLED) != 0;
-    d->takes_turns = with->take_turns = with->on_device > 1 && !d->mps;
+    d->takes_turns = with->on_device > 1 && !d->mps;
     if (d->takes_turns && with->before == 0)
         weft_say(WEFT_SAY_WARN,
                  "%d processes share GPU %d without MPS: their kernels take turns, and a rank that "
