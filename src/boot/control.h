@@ -48,7 +48,8 @@ weft_status weft_control_open(struct weft_control **control, const struct weft_c
  */
 weft_status weft_control_join(struct weft_control **control, struct weft_config *config);
 
-/* Broadcasts a frame; does not wait for receivers. Any thread. Errors: ARGUMENT, PEER_LOST. */
+/* Broadcasts a frame; does not wait for receivers. Any thread. Errors: ARGUMENT, PEER_LOST, MEMORY:
+ * weft_control_next says it on all processes, once. */
 weft_status weft_control_send(struct weft_control *control, uint16_t kind, const void *payload,
                               size_t bytes);
 

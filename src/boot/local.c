@@ -254,25 +254,21 @@ static weft_status local_next(struct weft_control *control, struct weft_frame *f
     const uint64_t deadline = timeout_ns == 0 ? 0 : weft_deadline(timeout_ns);
 
     const bool awake = await(local, FRAME, deadline);
-    const bool missing = awake && is_missing_one(local);
-    const bool there = awake && !missing && local->cursor->next != NULL;
-    local->told |= missing;
-    if (awake && !there)
-        weft_unlock(&group->lock);
-    if (missing)
-        return weft_err(WEFT_ERR_MEMORY, "a control frame had no memory");
-    if (!there) {
-        if (timeout_ns == 0 && weft_model != NULL)
-            weft_task_yield(true);
-        return WEFT_ERR_TIMEOUT;
+    weft_status status = WEFT_ERR_TIMEOUT;
+    if (awake && is_missing_one(local)) {
+        local->told = true;
+        status = weft_err(WEFT_ERR_MEMORY, "a control frame had no memory");
+    } else if (awake && local->cursor->next != NULL) {
+        const struct weft_history_entry *entry = local->cursor->next;
+        status = weft_frame_fill(frame, entry->header.kind, entry->header.source,
+                                 entry->wire + WEFT_HEADER_BYTES, entry->header.bytes);
+        if (status == WEFT_OK)
+            weft_history_pass(&group->history, &local->cursor);
     }
-    const struct weft_history_entry *entry = local->cursor->next;
-    const weft_status status =
-        weft_frame_fill(frame, entry->header.kind, entry->header.source,
-                        entry->wire + WEFT_HEADER_BYTES, entry->header.bytes);
-    if (status == WEFT_OK)
-        weft_history_pass(&group->history, &local->cursor);
-    weft_unlock(&group->lock);
+    if (awake)
+        weft_unlock(&group->lock);
+    if (status == WEFT_ERR_TIMEOUT && timeout_ns == 0 && weft_model != NULL)
+        weft_task_yield(true);
     return status;
 }
 

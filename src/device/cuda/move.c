@@ -55,26 +55,18 @@ static weft_status store_words(struct weft_device *d, enum weft_device_stream st
     return end(d, result, "storing");
 }
 
-static CUresult copy_once(struct weft_device *d, enum weft_device_stream stream, void *target,
-                          const void *source, size_t bytes)
-{
-    CUresult result = begin_on(d, stream);
-
-    if (result == CUDA_SUCCESS)
-        result = d->driver->copy_async((CUdeviceptr)(uintptr_t)target,
-                                       (CUdeviceptr)(uintptr_t)source, bytes, d->streams[stream]);
-    weft_unlock(&d->giving);
-    return result;
-}
-
 /* In halves what the driver refuses: memory of the host's that begins in what is registered with it
  * and ends beyond, whoever registered it. What it refuses for another reason ends with one byte. */
 static CUresult copy_parts(struct weft_device *d, enum weft_device_stream stream,
                            unsigned char *target, const unsigned char *source, size_t bytes)
 {
     const size_t half = bytes / 2;
-    CUresult result = copy_once(d, stream, target, source, bytes);
+    CUresult result = begin_on(d, stream);
 
+    if (result == CUDA_SUCCESS)
+        result = d->driver->copy_async((CUdeviceptr)(uintptr_t)target,
+                                       (CUdeviceptr)(uintptr_t)source, bytes, d->streams[stream]);
+    weft_unlock(&d->giving);
     if (result != CUDA_ERROR_INVALID_VALUE || half == 0)
         return result;
     result = copy_parts(d, stream, target, source, half);
