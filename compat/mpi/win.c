@@ -142,6 +142,7 @@ static int meet(struct weftmpi_win *win, struct part mine)
     const bool shared = win->flavor == MPI_WIN_FLAVOR_SHARED;
     size_t all = 0; /* bytes of a shared window */
     char last;
+    weft_status there = WEFT_OK;
     FREED struct part *parts;
 
     win->slot = mine.error == MPI_SUCCESS ? weftmpi_locks_take() : -1;
@@ -161,11 +162,11 @@ static int meet(struct weftmpi_win *win, struct part mine)
         TRY(learn_target(win, i, &parts[i]));
     if (shared)
         TRY(place_parts(win));
+    if (all != 0) /* whether the first member has as much; before anybody uses it */
+        there = weft_host_get(weftmpi.job, win->targets[0].win, 0, all - 1, &last, sizeof(last));
     /* Who is through may use it at once, in a lock of another. */
     TRY(agree_on_way(win));
-    return all == 0 ? MPI_SUCCESS /* else: whether the first member has as much */
-                    : weftmpi_failed(weft_host_get(weftmpi.job, win->targets[0].win, 0, all - 1,
-                                                   &last, sizeof(last)));
+    return weftmpi_failed(there);
 }
 
 /*
