@@ -45,7 +45,7 @@ static gaspi_number_t segments_there(void)
     return there;
 }
 
-ASK(segment_num, gaspi_number_t, segments_there())
+ASK_LOCKED(segment_num, gaspi_number_t, segments_there())
 
 API(segment_list, (const gaspi_number_t number, gaspi_segment_id_t *const list))
 {

@@ -284,7 +284,7 @@ API(group_commit, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
 
 /* ---- what programs ask ----------------------------------------------------------------------- */
 
-ASK(group_num, gaspi_number_t, COUNT_THERE(groups))
+ASK_LOCKED(group_num, gaspi_number_t, COUNT_THERE(groups))
 
 ASK_OF(group_size, TRY_GROUP, gaspi_group_t, gaspi_number_t, of->size)
 

@@ -86,7 +86,9 @@ gaspi_return_t weftgaspi_refuse(bool *said, gaspi_return_t code, const char *for
         *answer = (type)(number);                                                                  \
         return GASPI_SUCCESS;                                                                      \
     }
-#define ASK(name, type, number) SAY(name, type, number, TRY_OPEN(); LOCKED)
+/* Not locked: what stays as it is while the library is open. */
+#define ASK(name, type, number)        SAY(name, type, number, TRY_OPEN())
+#define ASK_LOCKED(name, type, number) SAY(name, type, number, TRY_OPEN(); LOCKED)
 
 enum {
     WEFTGASPI_SEGMENTS = 255, /* most; also the bounds of the configuration's fields */

@@ -66,7 +66,7 @@ API(queue_delete, (const gaspi_queue_id_t queue))
 
 ASK_OF(queue_size, TRY_QUEUE, gaspi_queue_id_t, gaspi_number_t, of->posted - of->done)
 
-ASK(queue_num, gaspi_number_t, COUNT_THERE(queues))
+ASK_LOCKED(queue_num, gaspi_number_t, COUNT_THERE(queues))
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 

@@ -26,7 +26,7 @@
     X(build_infrastructure, GASPI_TOPOLOGY_STATIC, GASPI_TOPOLOGY_NONE, GASPI_TOPOLOGY_DYNAMIC)
 #define AT_FIRST(name, first, least, most) .name = first,
 struct weftgaspi_state weftgaspi = {
-    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP, /* operations of reductions may call */
     .left = PTHREAD_COND_INITIALIZER,
     .config = {.logger = 1, /* what has no bounds, and then what has */
                .sn_persistent = 1,

@@ -35,8 +35,12 @@ static gaspi_return_t add_pairs(gaspi_pointer_t const one, gaspi_pointer_t const
 {
     const struct pair *a = one, *b = two;
     struct pair *c = result;
+    gaspi_number_t segments;
+    gaspi_rank_t me;
 
-    if (bytes != sizeof(struct pair) || timeout_ms != GASPI_BLOCK)
+    GOOD(gaspi_proc_rank(&me)); /* an operation may ask */
+    GOOD(gaspi_segment_num(&segments));
+    if (bytes != sizeof(struct pair) || timeout_ms != GASPI_BLOCK || me != rank)
         return GASPI_ERROR;
     for (gaspi_number_t i = 0; i < number; i++) {
         c[i].sum = a[i].sum + b[i].sum;
@@ -69,6 +73,8 @@ static void reductions(void)
     REDUCE(double, DOUBLE);
     for (int i = 0; i < 40; i++)
         in[i] = (struct pair){rank + i, (int)rank * (i + 1), 0};
+    if (rank == 0)
+        usleep(20000); /* so the others' values are there when it begins */
     GOOD(gaspi_allreduce_user(in, out, 40, sizeof(in[0]), add_pairs, &one, GASPI_GROUP_ALL,
                               GASPI_BLOCK));
     for (int i = 0; i < 40; i++) {
