@@ -11,8 +11,8 @@ extern "C" {
 /* ---- collectives over a team: blocking ----------------------------------------------------------
  * All units of the team make the same calls in the same order. Buffers are memory of the host; of
  * types that are strided or indexed there are none (INVAL). Reductions: the result does not depend
- * on who comes first; sendbuf may be recvbuf. A sendbuf of NULL in dart_allgather and
- * dart_allgatherv: the unit's part is in recvbuf already.
+ * on who comes first; sendbuf may be recvbuf. A sendbuf of NULL in dart_allgather,
+ * dart_allgatherv and, at the root alone, dart_gather: the unit's part is in recvbuf already.
  */
 dart_ret_t dart_barrier(dart_team_t team) DART_NOTHROW;
 dart_ret_t dart_bcast(void *buf, size_t nelem, dart_datatype_t type, dart_team_unit_t root,
