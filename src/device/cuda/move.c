@@ -86,7 +86,10 @@ weft_status weft_cuda_copy(struct weft_device *d, enum weft_device_stream stream
     if (stream == WEFT_STREAM_RECEIVE &&
         ((bytes == 4 && to % 4 == 0) || ((bytes == 8 || bytes == 16) && to % 8 == 0)))
         return store_words(d, stream, to, source, bytes);
-    return weft_cuda_error(copy_parts(d, stream, target, source, bytes), "copying");
+    const CUresult result = copy_parts(d, stream, target, source, bytes);
+    if (result != CUDA_SUCCESS) /* the first parts may be under way, in memory that is given up */
+        d->driver->stream_wait(d->streams[stream]);
+    return weft_cuda_error(result, "copying");
 }
 
 weft_status weft_cuda_fill(struct weft_device *d, enum weft_device_stream stream, uint32_t *target,

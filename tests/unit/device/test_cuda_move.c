@@ -1,7 +1,8 @@
 /*
  * Copies of memory of which the program has registered a part (device/cuda/move.c), by a driver
  * with CUDA's rule: a copy that begins in registered memory and ends beyond it is refused. It is
- * done in parts, also that of a rectangle; what is refused for another reason fails, and soon.
+ * done in parts, also that of a rectangle; what is refused for another reason fails, and soon, and
+ * nothing of it is under way then.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +21,7 @@ static struct {
 } ranges[RANGES];
 static struct weft_device device;
 static CUresult fails; /* if not CUDA_SUCCESS: each copy */
-static int calls;
+static int calls, waits;
 
 weft_status weft_cuda_error(CUresult result, const char *what)
 {
@@ -66,10 +67,17 @@ static CUresult copy_rows(const CUDA_MEMCPY2D *all, CUstream stream)
     return result;
 }
 
+static CUresult stream_wait(CUstream stream)
+{
+    (void)stream;
+    waits++;
+    return CUDA_SUCCESS;
+}
+
 static int set_up(void **state)
 {
     static const struct weft_cuda_driver driver = {
-        .context_use = use, .copy_async = copy, .copy_rows = copy_rows};
+        .context_use = use, .copy_async = copy, .copy_rows = copy_rows, .stream_wait = stream_wait};
 
     (void)state;
     device.driver = &driver;
@@ -78,7 +86,7 @@ static int set_up(void **state)
         host[i] = (unsigned char)(i * 7 % 251);
     memset(other, 0, BYTES);
     fails = CUDA_SUCCESS;
-    calls = 0;
+    calls = waits = 0;
     return 0;
 }
 
@@ -162,6 +170,7 @@ static void other_refusals_fail(void **state)
     assert_int_equal(weft_cuda_copy(&device, WEFT_STREAM_CALLER, other, host, BYTES),
                      WEFT_ERR_DEVICE);
     assert_in_range(calls, 1, 13);
+    assert_int_equal(waits, 2); /* for parts that may have begun: memory is the program's again */
     assert_int_equal(weft_cuda_gather(&device, WEFT_STREAM_SEND, other, host, 9, 8, 7),
                      WEFT_ERR_DEVICE);
 }
