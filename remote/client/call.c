@@ -35,8 +35,9 @@ static weft_status take_answer(struct weft_record *record)
         record->extra > call->room)
         return WEFT_ERR_PROTOCOL;
     call->result = (CUresult)(uint32_t)words[0];
-    if (words[0] >> 32 != 0)
-        __atomic_store_n(&client.late, (CUresult)(words[0] >> 32), __ATOMIC_RELAXED);
+    if (words[0] >> 32 != 0 && __atomic_load_n(&client.late, __ATOMIC_RELAXED) == CUDA_SUCCESS)
+        __atomic_store_n(&client.late, (CUresult)(words[0] >> 32),
+                         __ATOMIC_RELAXED); /* the first */
     call->count = record->words - 1;
     memcpy(call->words, words + 1, call->count * sizeof(*words));
     call->got = record->extra;
@@ -181,6 +182,13 @@ static CUresult send(const struct client_device *device, enum weft_call call, co
     return CUDA_SUCCESS;
 }
 
+/* Parts of a call of the program's, which have no error: who posts them goes on in any case. */
+static bool is_part(enum weft_call call)
+{
+    return call == WEFT_CALL_gate || call == WEFT_CALL_send || call == WEFT_CALL_signal ||
+           call == WEFT_CALL_unimport || call == WEFT_CALL_bye;
+}
+
 CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes)
 {
@@ -189,7 +197,7 @@ CUresult client_post(const struct client_device *device, enum weft_call call, co
     if (client.open)
         result = send(device, call, words, count, extra, bytes, 0);
     weft_unlock(&client.lock);
-    if (result != CUDA_SUCCESS || !client.links.config.remote_sync || call == WEFT_CALL_bye)
+    if (result != CUDA_SUCCESS || !client.links.config.remote_sync || is_part(call))
         return result;
     return client_tell(client_call(device, WEFT_CALL_mem_info, NULL, 0, NULL, 0, NULL));
 }

@@ -210,6 +210,8 @@ void client_region_drop(struct weft_client_region *region); /* lock held */
 /* Reserves addresses for every device, here and there. */
 weft_status client_open_memory(void);
 CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, size_t bytes);
+/* As client_free, whose error is its own: of what the program has not had. */
+CUresult client_free_own(CUdeviceptr address);
 /* All allocations of a device go: it is reset. */
 void client_forget_memory(struct client_device *device);
 /* Among the addresses of which device; NULL: of none. A signal handler may ask, too. */

@@ -118,7 +118,7 @@ CUresult client_managed_alloc(CUdeviceptr *address, size_t bytes, unsigned flags
         if (b != NULL && b->alias != NULL)
             client_host_free(b->alias);
         free(b);
-        client_free(around);
+        (void)client_free_own(around);
     }
     return result;
 }

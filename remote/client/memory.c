@@ -131,6 +131,38 @@ static bool is_free(const struct client_device *device, uint64_t address, uint64
     return next == blocks->count || blocks->list[next].at - address >= bytes;
 }
 
+/* Takes it from the list; NULL: nothing begins there. */
+static struct client_device *forget(CUdeviceptr address)
+{
+    struct client_device *device = client_device_around(address);
+    uint64_t bytes = 0;
+
+    if (device == NULL)
+        return NULL;
+    weft_lock(&client.lock);
+    const uint32_t i = weft_ranges_at(&device->blocks, address);
+    if (i < device->blocks.count) {
+        bytes = device->blocks.list[i].bytes;
+        weft_ranges_drop(&device->blocks, i);
+    }
+    weft_unlock(&client.lock);
+    if (bytes == 0)
+        return NULL;
+    client_reach_no_more(device, address, bytes);
+    return device;
+}
+
+CUresult client_free_own(CUdeviceptr address)
+{
+    const struct client_device *device = forget(address);
+
+    if (device == NULL)
+        return CUDA_ERROR_INVALID_VALUE;
+    const CUresult peers = client_peers_wait(device),
+                   result = CLIENT_CALL(device, free, NULL, address);
+    return result != CUDA_SUCCESS ? result : peers;
+}
+
 CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, size_t bytes)
 {
     struct client_call answer = {0};
@@ -151,7 +183,7 @@ CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, siz
     if (result == CUDA_SUCCESS)
         *address = answer.words[0];
     else
-        client_free(answer.words[0]);
+        (void)client_free_own(answer.words[0]);
     return result;
 }
 
@@ -176,38 +208,10 @@ CUresult client_alloc_async(CUdeviceptr *address, size_t bytes, CUstream stream)
     return result == CUDA_SUCCESS ? client_alloc(address, bytes) : result;
 }
 
-/* Takes it from the list; NULL: nothing begins there. */
-static struct client_device *forget(CUdeviceptr address)
-{
-    struct client_device *device = client_device_around(address);
-    uint64_t bytes = 0;
-
-    if (device == NULL)
-        return NULL;
-    weft_lock(&client.lock);
-    const uint32_t i = weft_ranges_at(&device->blocks, address);
-    if (i < device->blocks.count) {
-        bytes = device->blocks.list[i].bytes;
-        weft_ranges_drop(&device->blocks, i);
-    }
-    weft_unlock(&client.lock);
-    if (bytes == 0)
-        return NULL;
-    client_reach_no_more(device, address, bytes);
-    return device;
-}
-
 CUresult client_free(CUdeviceptr address)
 {
-    if (address == 0)
-        return CUDA_SUCCESS;
-    address = client_managed_end(address, false);
-    const struct client_device *device = forget(address);
-    if (device == NULL)
-        return CUDA_ERROR_INVALID_VALUE;
-    const CUresult peers = client_peers_wait(device),
-                   result = CLIENT_CALL(device, free, NULL, address);
-    return client_tell(result != CUDA_SUCCESS ? result : peers);
+    return address != 0 ? client_tell(client_free_own(client_managed_end(address, false)))
+                        : CUDA_SUCCESS;
 }
 
 CUresult client_free_async(CUdeviceptr address, CUstream stream)

@@ -190,21 +190,23 @@ void client_reach_no_more(const struct client_device *far, uint64_t address, uin
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* By the first memory of that device, or by some that is there for it alone. */
-static CUresult try_to_reach(struct client_device *device, struct client_device *far)
+/* By the first memory of that device, or by some that is there for it alone: *made. */
+static CUresult try_to_reach(struct client_device *device, struct client_device *far,
+                             uint64_t *made)
 {
     const struct weft_range block = block_after(far, far->base);
-    struct client_call made = {0};
+    struct client_call answer = {0};
 
     if (block.bytes != 0)
         return reach_all(device, far, block.at, 1);
-    CUresult result = CLIENT_CALL(far, alloc, &made, 1);
-    if (result != CUDA_SUCCESS || made.count != 1 || client_device_around(made.words[0]) != far)
-        return CUDA_ERROR_OUT_OF_MEMORY;
-    result = reach_all(device, far, made.words[0], 1);
-    let_go(device, far, made.words[0], 1);
-    CLIENT_POST(far, free_async, made.words[0], 0);
-    return result;
+    if (*made == 0) {
+        const CUresult result = CLIENT_CALL(far, alloc, &answer, 1);
+        if (result != CUDA_SUCCESS || answer.count != 1 ||
+            client_device_around(answer.words[0]) != far)
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        *made = answer.words[0];
+    }
+    return reach_all(device, far, *made, 1);
 }
 
 static bool reaches(struct client_device *device, const struct client_device *far)
@@ -217,14 +219,19 @@ bool client_can_reach(const struct weft_known *known, const struct weft_known *p
 {
     struct client_device *device = (struct client_device *)(void *)known; /* its first member */
     struct client_device *far = (struct client_device *)(void *)peer;
+    uint64_t made = 0;
     CUresult result;
     bool can;
 
     do {
         weft_lock(&client.reaching);
-        result = may_reach(device, far) && !reaches(device, far) ? try_to_reach(device, far)
+        result = may_reach(device, far) && !reaches(device, far) ? try_to_reach(device, far, &made)
                                                                  : CUDA_SUCCESS;
         can = reaches(device, far);
+        if (made != 0 && result != CUDA_ERROR_NOT_READY) {
+            let_go(device, far, made, 1);
+            CLIENT_POST(far, free_async, made, 0);
+        }
         weft_unlock(&client.reaching);
     } while (waited_for(device, result));
     return can;

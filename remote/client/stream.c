@@ -113,7 +113,8 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
             memcpy((void *)arguments[i].word, &answer.words[taken++], arguments[i].bytes);
         else if (arguments[i].kind == WEFT_TAKE)
             memcpy((void *)arguments[i].word, takes, arguments[i].bytes);
-    return wanted == 0 ? client_tell(CUDA_SUCCESS) : CUDA_SUCCESS;
+    const bool tells = wanted == 0 && answer.room == 0 && class != WEFT_CLASS_END;
+    return tells ? client_tell(CUDA_SUCCESS) : CUDA_SUCCESS;
 }
 
 /* As the driver's function takes it. */

@@ -204,6 +204,18 @@ static int reached_by(const struct weft_session *session, uint64_t base, uint64_
     return count;
 }
 
+/* Whether a device reaches some of that. */
+static bool is_reached(const struct weft_session *session, uint64_t base, uint64_t bytes)
+{
+    for (int d = 0; d < session->count; d++) {
+        const struct weft_ranges *reached = &session->device[d].reached;
+        const uint32_t i = weft_ranges_after(reached, base);
+        if (i < reached->count && reached->list[i].at < base + bytes)
+            return true;
+    }
+    return false;
+}
+
 /* The addresses of the owner's arena are kept, once: there is nothing of this process's. */
 static CUresult keep(struct weft_session *session, uint64_t base, uint64_t span)
 {
@@ -255,8 +267,9 @@ SESSION_DO(import)
     const int fd = maps ? find(session, &wanted) : -1;
     if (fd < 0 && maps)
         return CUDA_ERROR_NOT_SUPPORTED;
-    CUresult result =
-        devices != 0 ? CUDA_ERROR_NOT_READY : CUDA_SUCCESS; /* what was there has not gone yet */
+    CUresult result = is_reached(session, call->base, call->bytes)
+                          ? CUDA_ERROR_NOT_READY /* what was there has not gone yet */
+                          : CUDA_SUCCESS;
     if (result == CUDA_SUCCESS && maps)
         result = keep(session, call->arena, call->span);
     if (result == CUDA_SUCCESS && maps)

@@ -347,6 +347,21 @@ struct weft_session *session_make(const struct weft_config *config,
     return NULL;
 }
 
+/*
+ * Whether a device's kernels have to end before this process does: who uses them goes on, or those
+ * of other processes are in the same queue (CU_DEVICE_ATTRIBUTE_MPS_ENABLED), which CUDA leaves
+ * undefined then.
+ */
+static bool ends_before(const struct weft_session *session, int device)
+{
+    int mps = 0;
+
+    return !session->limits->ends_process ||
+           (session->table->device_attribute(&mps, (CUdevice_attribute)133,
+                                             session->device[device].ordinal) == CUDA_SUCCESS &&
+            mps != 0);
+}
+
 weft_status weft_session_serve(const struct weft_config *config,
                                const struct weft_cuda_table *table,
                                const struct weft_session_limits *limits)
@@ -363,8 +378,9 @@ weft_status weft_session_serve(const struct weft_config *config,
         status = session_copies_open(session);
         if (status == WEFT_OK)
             status = serve(session);
-        for (int d = 0; d < session->count && status == WEFT_OK && !limits->ends_process; d++)
-            if (session->device[d].context != NULL && session_use(session, d) == CUDA_SUCCESS)
+        for (int d = 0; d < session->count && status == WEFT_OK; d++)
+            if (session->device[d].context != NULL && ends_before(session, d) &&
+                session_use(session, d) == CUDA_SUCCESS)
                 session->table->context_synchronize(); /* what runs would use memory that goes */
         if (status == WEFT_OK || !limits->ends_process)
             weft_links_close(&session->links, status == WEFT_OK);

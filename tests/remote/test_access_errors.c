@@ -229,6 +229,41 @@ static void lose(void)
     IS(cudaErrorDevicesUnavailable, error);
 }
 
+/* Memory at an address of which a part was other memory's, which a busy device still reaches: it
+ * comes when that has gone. */
+static void overlap(void)
+{
+    int *own = access_memory(0, BYTES), *first = access_memory(1, SLAB),
+        *second = access_memory(1, 2 * SLAB), *both = NULL;
+
+    access_enable(0, 1);
+    access_on(1);
+    OK(cudaFreeAsync(first, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    access_on(0);
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < 20; i++)
+        access_slowly(own, 1, NULL);
+    access_on(1);
+    OK(cudaFreeAsync(second, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    OK(cudaMalloc((void **)&both, 3 * SLAB));
+    CHECK(access_works(0, both, 1));
+}
+
+/* An earlier call's error is not taken by what a cudaMalloc that fails gives back. */
+static void swallowed(void)
+{
+    int *more = NULL;
+
+    (void)access_memory(1, BYTES);
+    access_enable(0, 1);
+    access_on(1);
+    refuse();
+    IS(cudaErrorPeerAccessUnsupported, cudaMalloc((void **)&more, SLAB));
+    IS(cudaErrorInvalidResourceHandle, cudaDeviceSynchronize());
+}
+
 static void before_enable(void)
 {
     before(false);
@@ -254,6 +289,8 @@ static const struct {
              {"kept", kept, "seed=3"},
              {"broken", broken, "seed=3"},
              {"leave", leave, "seed=3"},
+             {"overlap", overlap, "seed=3"},
+             {"swallowed", swallowed, "fault=import:2:801"},
              {"hung", hung, "fault=hang:launch:1"},
              {"lost", lose, "seed=3"}};
 

@@ -202,6 +202,14 @@ CUresult fake_unreserve(CUdeviceptr address, size_t bytes)
     return munmap((void *)address, bytes) == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+static bool is_free(CUdeviceptr address, size_t bytes)
+{
+    for (const struct fake_range *r = fake_ranges; r != NULL; r = r->next)
+        if ((uintptr_t)r->base < address + bytes && address < (uintptr_t)r->base + r->bytes)
+            return false;
+    return true;
+}
+
 CUresult fake_map(CUdeviceptr address, size_t bytes, size_t offset,
                   CUmemGenericAllocationHandle handle, unsigned long long flags)
 {
@@ -211,7 +219,7 @@ CUresult fake_map(CUdeviceptr address, size_t bytes, size_t offset,
 
     fake_begin();
     if (flags == 0 && offset == 0 && bytes == bytes_of(file) && address % GRANULE == 0 &&
-        fake_range_at((void *)address) == NULL &&
+        is_free(address, bytes) &&
         mmap((void *)address, bytes, PROT_NONE, MAP_FIXED | MAP_SHARED, file, 0) != MAP_FAILED)
         result = fake_range_add(&(struct fake_range){.base = (unsigned char *)address,
                                                      .bytes = bytes,
