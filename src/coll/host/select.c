@@ -170,8 +170,8 @@ weft_status weft_team_gather(weft_team *team, int root, const void *source, size
 {
     ROOTED(team, WEFT_TEAM_GATHER, root);
     SHARE(SET(exchange), GATHER, .root = (uint32_t)root,
-          .source = source != NULL || team->me != root ? source
-                                                       : weft_at(target, bytes * (size_t)root),
+          .source =
+              source != NULL || team->me != root ? source : weft_at(target, bytes * (size_t)root),
           .gives = true, .end = team->me == root ? team->members : 0, .each = bytes, .in = bytes,
           .target = target)
     return go_by_root(team, WEFT_TEAM_GATHER, root, source, bytes, target, NULL, NULL, op);
