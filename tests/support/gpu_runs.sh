@@ -60,7 +60,7 @@ shared() {
         done
     done
     [ "$processes" -le "$gpus" ] ||
-        run messages.$processes.turns 200 $bin/weftrun -n "$processes" $bin/tests/test_gpu_messages 1000
+        run messages.$processes.turns 400 $bin/weftrun -n "$processes" $bin/tests/test_gpu_messages 1000
     wait
     trap mps_down EXIT
     mps_up || {
