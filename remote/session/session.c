@@ -349,8 +349,8 @@ struct weft_session *session_make(const struct weft_config *config,
 
 /*
  * Whether a device's kernels have to end before this process does: who uses them goes on, or those
- * of other processes are in the same queue (CU_DEVICE_ATTRIBUTE_MPS_ENABLED), which CUDA leaves
- * undefined then.
+ * of other processes go by the same MPS server (CU_DEVICE_ATTRIBUTE_MPS_ENABLED): there the end of
+ * one whose work is under way has ended the others', too.
  */
 static bool ends_before(const struct weft_session *session, int device)
 {
