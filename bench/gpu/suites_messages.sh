@@ -99,8 +99,8 @@ message_setting() {
     kept) variables=(WEFT_CUDA_KEEP=512M) ;;
     registered) words="--memory registered" ;;
     part) forms=(host_device) words="--memory part --from 8192" ;;
-    ucx_heap) variables=(UCX_ALLOC_PRIO=heap) ;;
-    ucx_bare) variables=(UCX_ALLOC_PRIO=heap UCX_REG_NONBLOCK_MEM_TYPES=host UCX_REG_NONBLOCK_FALLBACK=n) ;;
+    ucx_heap) variables=("UCX_ALLOC_PRIO=heap,md:*") ;; # the GPU's memory by its own module
+    ucx_bare) variables=("UCX_ALLOC_PRIO=heap,md:*" UCX_REG_NONBLOCK_MEM_TYPES=host UCX_REG_NONBLOCK_FALLBACK=n) ;;
     esac
     for form in "${forms[@]}"; do
         if [[ $setting != ucx* ]]; then
