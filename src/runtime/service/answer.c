@@ -209,6 +209,7 @@ static bool load_word(struct weft_job *job, const struct weft_ask *ask, unsigned
  */
 static bool is_ready(struct weft_job *job, struct weft_answering *next, bool *ready)
 {
+    const struct weft_device_ops *const ops = job->device_ops;
     const struct weft_ask *ask = &next->ask;
     struct weft_errand errand = {.kind = WEFT_ERRAND_FETCH, .bytes = (uint8_t)ask->width};
 
@@ -219,15 +220,18 @@ static bool is_ready(struct weft_job *job, struct weft_answering *next, bool *re
     if (!weft_delivery_reached(job, next->mark, ready))
         return false;
     next->fetched = *ready && load_word(job, ask, job->proxy.asks.posts[next->place].operands);
-    if (!*ready || next->fetched || !job->ranks.serves || ask->height != 1 ||
-        ask->width > WEFT_ERRAND_BYTES)
+    if (!*ready || next->fetched || ask->height != 1 || ask->width > WEFT_ERRAND_BYTES ||
+        (errand.address = (uint64_t)(uintptr_t)find_exposed(job, ask)) == 0)
         return true;
-    errand.address = (uint64_t)(uintptr_t)find_exposed(job, ask);
-    if (errand.address != 0 && job->device_ops->serve(job->device, &errand, 1) != WEFT_OK)
+    if (!job->ranks.serves) /* no kernel runs, or it leaves no room */
+        next->fetched = ops->serve_now != NULL && ops->serve_now(job->device, &errand);
+    else if (ops->serve(job->device, &errand, 1) == WEFT_OK)
+        next->fetched = true;
+    else
         return false;
-    weft_write_shared(job->proxy.asks.posts[next->place].operands, errand.data,
-                      sizeof(errand.data));
-    next->fetched = errand.address != 0;
+    if (next->fetched)
+        weft_write_shared(job->proxy.asks.posts[next->place].operands, errand.data,
+                          sizeof(errand.data));
     return true;
 }
 

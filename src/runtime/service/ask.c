@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes of a get from which on its memory is registered. Through the mailbox these are 4 asks. */
+enum { LEND_FROM = 4 * WEFT_ASK_ROOM };
+
 /* ---- a rank's command ------------------------------------------------------------------------ */
 
 /* Its operands come behind it. */
@@ -51,14 +54,27 @@ static bool plan(struct weft_job *job, const struct weft_command *command,
     return request->put.process != job->numbers.process;
 }
 
+/* Whether the host itself stores there what a rank of that slot has asked for. */
+static bool host_stores(const struct weft_job *job, uint32_t slot, const void *to, size_t bytes)
+{
+    return job->ranks.image == NULL ||
+           (slot == WEFT_HOST_SLOT && job->device_ops->no_access(job->device, to, bytes) != NULL);
+}
+
 void weft_ask_find_reply(struct weft_job *job, struct weft_request *request)
 {
     const uint64_t bytes = (request->rows - 1) * request->source_pitch + request->width;
     struct weft_asking *const asking = request->asking;
-    struct weft_place place;
+    const bool memory = asking->ask.how == WEFT_ASK_GET && !asking->to_link && request->width != 0;
+    struct weft_place place = {.key_offset = 0};
 
-    asking->direct = asking->ask.how == WEFT_ASK_GET && !asking->to_link && request->width != 0 &&
-                     weft_memory_known(job, request->slot, request->source, bytes, &place);
+    asking->direct =
+        memory && weft_memory_known(job, request->slot, request->source, bytes, &place);
+    asking->lent = memory && !asking->direct && request->rows * request->width > LEND_FROM &&
+                   weft_net_reg(job->proxy.net, request->source, bytes,
+                                host_stores(job, request->slot, request->source, bytes),
+                                &place.key) == WEFT_OK;
+    asking->direct |= asking->lent;
     if (asking->direct) {
         asking->ask.reply_key = place.key;
         asking->ask.reply_offset = place.key_offset;
@@ -123,6 +139,7 @@ static void cut(struct weft_job *job, struct weft_request *request, uint32_t pla
     asked->bytes = 0;
     asked->tag = asking->tag;
     asked->to_link = asking->to_link;
+    asked->lent = asking->lent;
     if (!asking->direct) {
         ask->reply_key = job->proxy.asks.key;
         ask->reply_offset = place * sizeof(struct weft_post) + offsetof(struct weft_post, answer);
@@ -230,6 +247,8 @@ static weft_status take_answer(void *context, const struct weft_net_delivery *de
     unsigned char data[WEFT_ASK_ROOM];
     weft_read_shared(data, asks->posts[index].answer, asked->bytes);
     bool good = true;
+    if (asked->lent)
+        weft_net_dereg(job->proxy.net, asked->ask.reply_key);
     if (asked->to != NULL) /* settled: a device may read `data` late */
         good = weft_delivery_copy(job, asked->slot, asked->to, data, asked->bytes) &&
                weft_delivery_settle(job);
