@@ -156,14 +156,17 @@ WEFT_FN void weft_gput_notify(weft_self *self, const weft_gspace *space, weft_gp
     weft_notify(self, WEFT_COMM_WORLD, rank, tag); /* one process: in the order sent */
 }
 
+/* One flush waits for the puts to all windows. The model is told of each. */
 WEFT_FN void weft_gflush(weft_self *self, const weft_gspace *space)
 {
     weft_flush(self, space->win);
-    for (uint32_t i = 1; i < space->segments; i++) {
+#ifndef __CUDACC__
+    for (uint32_t i = 1; WEFT_UNLIKELY(weft_model != NULL) && i < space->segments; i++) {
         const struct weft_gsegment *const segment = weft_gsegment_at(space, i);
         if (segment->known && segment->win != space->win)
             weft_flush(self, segment->win);
     }
+#endif
 }
 
 /* ---- updates --------------------------------------------------------------------------------- */

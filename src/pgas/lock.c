@@ -63,7 +63,7 @@ weft_status weft_host_glock_release(weft_job *job, const weft_glock *lock)
     const uint64_t me = weft_glock_who(job->numbers.process, WEFT_HOST_SLOT);
 
     WEFT_HOST_TRY(check(job, host_name, lock));
-    weft_pgas_flush(self, &job->pgas->space);
+    weft_gflush(self, &job->pgas->space);
     if (!weft_glock_give(self, &job->pgas->space, lock, me,
                          weft_glock_word(lock, me, WEFT_GLOCK_NEXT)))
         WEFT_HOST_TRY(weft_refused(job, WEFT_ERR_STATE, "%s: nobody has the lock", host_name));

@@ -77,9 +77,6 @@ weft_status weft_pgas_hush(weft_job *job, struct weft_gtalk *talk);
 /* Ends that of a group which all members free. */
 weft_status weft_pgas_group_freed(weft_job *job, weft_comm group);
 
-/* Flushes all segments. Other threads may make some meanwhile. */
-void weft_pgas_flush(weft_self *self, const struct weft_gspace *space);
-
 /* Where `height` rows of `width` bytes are, pitch apart; an error is said. */
 weft_status weft_pgas_find(weft_job *job, const char *call, weft_gptr g, size_t width, size_t pitch,
                            size_t height, struct weft_gplace *to);

@@ -138,23 +138,13 @@ weft_status weft_host_gput_notify(weft_job *job, weft_gptr g, const void *source
     return weft_host_put_notify_rank(job, to.win, to.member, to.offset, source, bytes, rank, tag);
 }
 
-void weft_pgas_flush(weft_self *self, const struct weft_gspace *space)
-{
-    weft_flush(self, space->win);
-    for (uint32_t i = 1; i < space->segments; i++) {
-        const struct weft_gsegment *const segment = weft_gsegment_at(space, i);
-        if (__atomic_load_n(&segment->known, __ATOMIC_ACQUIRE) && segment->win != space->win)
-            weft_flush(self, segment->win);
-    }
-}
-
 weft_status weft_host_gflush(weft_job *job)
 {
     WEFT_HOST_BEGIN(job, self, "weft_host_gflush");
     struct weft_pgas *pgas;
 
     WEFT_HOST_TRY(weft_pgas_enter(job, host_name, &pgas));
-    weft_pgas_flush(self, &pgas->space);
+    weft_gflush(self, &pgas->space);
     return weft_host_leave(job, WEFT_OK);
 }
 
