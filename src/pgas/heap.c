@@ -166,7 +166,6 @@ static weft_status make_heap(weft_job *job, struct weft_pgas *pgas)
                               space->me, bytes);
     if (status == WEFT_OK) {
         lay_out(pgas, words);
-        space->heap = pgas->memory;
         pgas->buddy = job->device_ops->host_access ? &pgas->on_device->buddy : &pgas->apart.buddy;
         status = weft_copy(job, space->buddy.word[0], kernels.words, words * sizeof(uint64_t));
     }

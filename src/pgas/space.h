@@ -33,8 +33,7 @@ struct weft_gspace {
     int32_t me, places;
     uint32_t segments;
     weft_win win;            /* of the heaps */
-    unsigned char *heap;     /* this place's, as its ranks see it */
-    uint64_t from;           /* where in it the memory of `buddy` begins */
+    uint64_t from;           /* where in the heap the memory of `buddy` begins */
     struct weft_buddy buddy; /* of kernels; of host programs, too, where they reach it */
     unsigned char *table;    /* of segments */
     uint32_t apart;          /* host programs do not reach this place's words by loads */

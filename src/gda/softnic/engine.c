@@ -46,7 +46,6 @@ static void take(struct weft_softnic_queue *queue, uint32_t syndrome)
 {
     struct weft_softnic_work *work = &queue->works[queue->end++ % queue->slots];
 
-    work->queue = queue;
     work->index = (uint32_t)queue->fetched & 0xffff;
     work->syndrome = syndrome;
     if (syndrome != 0)

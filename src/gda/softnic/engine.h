@@ -21,7 +21,6 @@ struct weft_softnic_queue;
 struct weft_softnic_work {
     uint64_t bytes[WEFT_MLX5_WORDS]; /* as fetched */
     struct weft_softnic_request request;
-    struct weft_softnic_queue *queue;
     uint32_t index;    /* of its first slot, 16 bits */
     uint32_t syndrome; /* what went wrong; before it is finished */
     uint32_t finished;
