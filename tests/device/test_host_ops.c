@@ -31,6 +31,7 @@ static void check_moves(struct test_env *env, const struct ring *ring)
     weft_job *job = env->job;
     uint64_t *source = test_memory(env, TEST_HOST, WORDS * 8);
     uint64_t *back = test_memory(env, TEST_HOST, WORDS * 8);
+    uint64_t *more = test_memory(env, TEST_HOST, 2 * WORDS * 8);
     uint64_t word = 0;
     weft_op op[2];
     int done = 0;
@@ -44,6 +45,15 @@ static void check_moves(struct test_env *env, const struct ring *ring)
     TEST_EQ(env, weft_host_op_wait_for(job, op[0], WEFT_REMOTE, 60), WEFT_OK);
     TEST_EQ(env, weft_host_op_test(job, op[0], WEFT_LOCAL, &done), WEFT_OK);
     TEST_EQ(env, done, 1);
+    for (int i = 0; i < 2; i++) /* long ones, into memory that nobody has registered */
+        TEST_EQ(
+            env,
+            weft_host_get_begin(job, ring->win, ring->to, 0, more + i * WORDS, WORDS * 8, &op[i]),
+            WEFT_OK);
+    for (int i = 0; i < 2; i++) {
+        TEST_EQ(env, weft_host_op_wait(job, op[i], WEFT_LOCAL), WEFT_OK);
+        TEST_EQ(env, memcmp(source, more + i * WORDS, WORDS * 8), 0);
+    }
     TEST_EQ(env, weft_host_get(job, ring->win, ring->to, 8 * 77, &word, 8), WEFT_OK);
     TEST_EQ(env, word, source[77]);
     TEST_EQ(env, weft_host_get(job, ring->win, ring->to, 8 * 78, &word, 4), WEFT_OK);
