@@ -25,10 +25,9 @@ struct weft_block {
     int registers;  /* of a thread */
     bool stays;     /* until the kernel beside it has ended */
     bool full;      /* a kernel runs that leaves it no room, unless it was there before */
-    /* Lots (abi/lot.h): given to it so far, and the errand of each of the last two. */
+    /* Lots (abi/lot.h): given to it so far. */
     struct weft_lot *lots[2];
     uint64_t lots_given;
-    uint32_t lots_errand[2];
 };
 
 enum { WEFT_CUDA_PLACE = 8 }; /* a place has 2 to the power of it bytes */
@@ -40,6 +39,8 @@ struct weft_cuda_filling {
     uint64_t places[64];           /* a bit each: something in the lot may lie there */
     bool by_stream;                /* the stream has something to do, as far as is known */
     bool unmarked;                 /* the stream was given something after the last mark */
+    uint32_t looks;                /* at lots that a mark waits for: weft_cuda_block_look */
+    uint64_t since;                /* the same; 0: the last one was there */
     struct {
         uint64_t lots; /* given when it was set */
         bool event;    /* it is the stream's, too */
@@ -143,10 +144,9 @@ weft_status weft_cuda_block_leave(struct weft_device *d);
 WEFT_CUDA_OP(serve);
 WEFT_CUDA_OP(serve_now);
 /* Gives it the lot that has been filled: *given, false if it is not there. delivered: how many lots
- * have; a block that has left before is there again then. */
-weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_t words,
-                                 bool *given);
-weft_status weft_cuda_block_delivered(struct weft_device *d, uint64_t *delivered);
+ * are there. */
+void weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_t words, bool *given);
+uint64_t weft_cuda_block_delivered(const struct weft_device *d);
 /* In a loop that waits for the block; looks: rounds so far; *since: 0 at first. Says now and then
  * what it waits for. Errors: DEVICE: the GPU has failed. */
 weft_status weft_cuda_block_look(struct weft_device *d, uint32_t looks, uint64_t *since);

@@ -21,14 +21,11 @@ static struct weft_lot *filled(const struct weft_device *d)
 /* Until so many are delivered. */
 static weft_status await_lots(struct weft_device *d, uint64_t number)
 {
-    uint64_t delivered = 0, since = 0;
-    weft_status status = weft_cuda_block_delivered(d, &delivered);
+    weft_status status = WEFT_OK;
+    uint64_t since = 0;
 
-    for (uint32_t looks = 1; status == WEFT_OK && delivered < number; looks++) {
+    for (uint32_t looks = 1; status == WEFT_OK && weft_cuda_block_delivered(d) < number; looks++)
         status = weft_cuda_block_look(d, looks, &since);
-        if (status == WEFT_OK)
-            status = weft_cuda_block_delivered(d, &delivered);
-    }
     return status;
 }
 
@@ -59,9 +56,8 @@ static weft_status give(struct weft_device *d)
 
     if (filling->pieces + filling->words == 0)
         return WEFT_OK;
-    weft_status status = weft_cuda_block_give(d, filling->pieces, filling->words, &given);
-    if (status == WEFT_OK && !given)
-        status = replay(d);
+    weft_cuda_block_give(d, filling->pieces, filling->words, &given);
+    const weft_status status = given ? WEFT_OK : replay(d);
     if (status == WEFT_OK) { /* else it is given again, or nothing more is */
         filling->pieces = filling->words = filling->bytes = 0;
         memset(filling->places, 0, sizeof(filling->places));
@@ -209,10 +205,12 @@ weft_status weft_cuda_lot_mark(struct weft_device *d, uint64_t mark, bool *event
 
 weft_status weft_cuda_lot_passed(struct weft_device *d, uint64_t mark, bool *there)
 {
-    const uint64_t lots = d->filling.marks[mark % WEFT_CUDA_MARKS].lots;
-    uint64_t delivered = 0;
-    const weft_status status = lots == 0 ? WEFT_OK : weft_cuda_block_delivered(d, &delivered);
+    struct weft_cuda_filling *filling = &d->filling;
+    const uint64_t lots = filling->marks[mark % WEFT_CUDA_MARKS].lots;
 
-    *there = delivered >= lots;
-    return status;
+    *there = lots == 0 || weft_cuda_block_delivered(d) >= lots;
+    if (!*there)
+        return weft_cuda_block_look(d, ++filling->looks, &filling->since);
+    filling->since = 0;
+    return WEFT_OK;
 }

@@ -23,7 +23,7 @@ static size_t sourced;
 static uint64_t delivered; /* lots */
 static uint32_t lot_pieces[2], lot_words[2];
 static uint64_t launches_given, by_stream, by_lots;
-static bool refused; /* the next lot: the block cannot be launched */
+static bool refused; /* the next lot: the block has left, and the stream refuses its word */
 
 static uint32_t any_below(uint32_t end)
 {
@@ -71,6 +71,8 @@ static CUresult copy_async(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstr
 static CUresult write_word(CUstream stream, CUdeviceptr to, cuuint32_t value, unsigned flags)
 {
     (void)stream, (void)flags;
+    if (refused)
+        return refused = false, CUDA_ERROR_UNKNOWN;
     return stream_give((struct work){.to = to, .value = value, .bytes = 4});
 }
 static CUresult write_wide(CUstream stream, CUdeviceptr to, cuuint64_t value, unsigned flags)
@@ -162,33 +164,27 @@ static void block_step(void)
     delivered = number;
 }
 
-weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_t words, bool *has)
+void weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_t words, bool *has)
 {
     const uint64_t number = d->block.lots_given + 1;
 
     assert_int_equal(done, given); /* the stream has nothing to do */
-    *has = d->block.stays;
+    *has = d->block.stays && !refused;
     if (!*has)
-        return WEFT_OK;
-    if (refused) {
-        refused = false;
-        return WEFT_ERR_DEVICE;
-    }
+        return;
     assert_true(delivered + 2 > d->block.lots_given);
     lot_pieces[number % 2] = pieces;
     lot_words[number % 2] = words;
     d->block.lots_given = number;
     by_lots += pieces + words;
-    return WEFT_OK;
 }
 
-weft_status weft_cuda_block_delivered(struct weft_device *d, uint64_t *there)
+uint64_t weft_cuda_block_delivered(const struct weft_device *d)
 {
     (void)d;
     if (any_below(3) == 0)
         block_step();
-    *there = delivered;
-    return WEFT_OK;
+    return delivered;
 }
 
 weft_status weft_cuda_block_look(struct weft_device *d, uint32_t looks, uint64_t *since)

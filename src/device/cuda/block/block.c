@@ -4,7 +4,7 @@
  *
  * It is launched for an errand, and leaves when none has come for a while, since a kernel that
  * stays holds up all that waits for the GPU. Beside a kernel that leaves it room it is there from
- * the beginning, and stays longer.
+ * the beginning to the end: a block that came again might find no room beside the ranks.
  */
 #include "device/cuda/cuda_device.h"
 
@@ -16,8 +16,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* Ticks without an errand: some 40 us, and beside a kernel a second. */
-static const uint64_t LEASE = 80000, LONG_LEASE = 2000000000;
+/* Ticks without an errand: some 40 us, and beside a kernel no number of them. */
+static const uint64_t LEASE = 80000, NO_LEASE = UINT64_MAX;
 static const uint64_t START_NS = 2000000000; /* another process may have the GPU meanwhile */
 static const uint64_t SOON_NS = 40000; /* errands so close are worth a launch: the next finds it */
 static const uint64_t LATE_NS = 5000000000; /* a wait so long is said */
@@ -60,46 +60,24 @@ weft_status weft_cuda_block_open(struct weft_device *d)
     return WEFT_OK;
 }
 
-void weft_cuda_block_close(struct weft_device *d)
-{
-    struct weft_block *block = &d->block;
-
-    if (block->stream != NULL) { /* a block that is still there leaves soon */
-        d->driver->stream_wait(block->stream);
-        d->driver->stream_destroy(block->stream);
-    }
-    if (block->control != NULL)
-        weft_cuda_host_free(d, block->control);
-    for (int i = 0; i < 2; i++)
-        if (block->lots[i] != NULL)
-            weft_cuda_host_free(d, block->lots[i]);
-    if (block->module != NULL)
-        d->driver->module_unload(block->module);
-}
-
-/* Whether no block will take another errand. What it has answered is visible then. Without the
- * block's lock a guess. */
+/* Whether no block will take another errand. What it has answered is visible then. With the block's
+ * lock. */
 static bool is_gone(const struct weft_block *block)
 {
-    const uint64_t left = weft_load_acquire_u64(&block->control->turn.left, ORDER_command_space);
-    return left == __atomic_load_n(&block->turn, __ATOMIC_RELAXED);
+    return weft_load_acquire_u64(&block->control->turn.left, ORDER_command_space) == block->turn;
 }
 
-static uint64_t delivered(const struct weft_block *block)
+uint64_t weft_cuda_block_delivered(const struct weft_device *d)
 {
-    return weft_load_acquire_u64(&block->control->turn.delivered, ORDER_command_space);
+    return weft_load_acquire_u64(&d->block.control->turn.delivered, ORDER_command_space);
 }
 
-/* Has the block begin with errand `next`, or a lot before it that is not delivered; no block is
- * there. With the block's lock. */
+/* Has the block begin with errand `next`; no block is there. With the block's lock. */
 static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
 {
     struct weft_block *block = &d->block;
     struct weft_block_control *control = block->control;
     uint64_t turn = block->turn + 1;
-    const uint64_t there = delivered(block); /* the lot behind it is the first that is open */
-    if (there != block->lots_given)
-        next = block->lots_errand[(there + 1) % 2];
     void *arguments[] = {&control, &next, &lease, &turn};
 
     weft_lock(&d->giving);
@@ -113,22 +91,37 @@ static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
     return weft_cuda_error(result, "launching the service block");
 }
 
-/* Has the block leave now, if it is there, when all lots are delivered. With the block's lock. */
-static weft_status dismiss(struct weft_device *d)
+/* With the block's lock: a block that is there, or begins, leaves behind all that it was given. */
+static void tell_to_leave(struct weft_block *block)
 {
     const struct weft_errand leave = {.kind = WEFT_ERRAND_LEAVE};
-    const struct weft_block *block = &d->block;
 
-    weft_command_push(&d->block.errands, (const struct weft_command *)&leave, NULL, 0, true);
+    weft_command_push(&block->errands, (const struct weft_command *)&leave, NULL, 0, true);
+}
+
+/* Until it has left, if it was there. With the block's lock. */
+static weft_status dismiss(struct weft_device *d)
+{
+    tell_to_leave(&d->block);
     d->driver->context_use(d->context);
-    weft_status status =
-        weft_cuda_error(d->driver->stream_wait(block->stream), "the service block");
-    if (status == WEFT_OK && delivered(block) != block->lots_given) { /* it had left before them */
-        status = launch(d, 0, LEASE);
-        if (status == WEFT_OK)
-            status = weft_cuda_error(d->driver->stream_wait(block->stream), "the service block");
-    }
-    return status;
+    return weft_cuda_error(d->driver->stream_wait(d->block.stream), "the service block");
+}
+
+void weft_cuda_block_close(struct weft_device *d)
+{
+    struct weft_block *block = &d->block;
+
+    if (block->errands.lines != NULL)
+        dismiss(d);
+    if (block->stream != NULL)
+        d->driver->stream_destroy(block->stream);
+    if (block->control != NULL)
+        weft_cuda_host_free(d, block->control);
+    for (int i = 0; i < 2; i++)
+        if (block->lots[i] != NULL)
+            weft_cuda_host_free(d, block->lots[i]);
+    if (block->module != NULL)
+        d->driver->module_unload(block->module);
 }
 
 weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full, int registers)
@@ -144,13 +137,15 @@ weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full, 
            2 * block->threads * block->registers <= registers)
         block->threads *= 2;
     if (status == WEFT_OK && serves)
-        status = launch(d, block->errands.head, LONG_LEASE);
+        status = launch(d, block->errands.head, NO_LEASE);
     block->threads = WEFT_BLOCK_THREADS; /* of one that comes when others may have its room */
     while (status == WEFT_OK && serves &&
            weft_load_relaxed_u64(&block->control->turn.begun) != block->turn)
         if (weft_now_ns() > deadline)
             status = weft_err(WEFT_ERR_DEVICE, "GPU %d did not begin the service block within %d s",
                               d->index, (int)(START_NS / 1000000000));
+    if (serves && status != WEFT_OK)
+        tell_to_leave(block);                /* should it ever begin */
     block->full = full && status == WEFT_OK; /* else no kernel runs */
     __atomic_store_n(&block->stays, serves && status == WEFT_OK, __ATOMIC_RELAXED);
     weft_unlock(&block->lock);
@@ -189,7 +184,8 @@ weft_status weft_cuda_block_look(struct weft_device *d, uint32_t looks, uint64_t
                          __atomic_load_n(&block->turn, __ATOMIC_RELAXED)
                      ? "is there"
                      : "has not begun: other kernels have the GPU",
-                 (unsigned long long)block->lots_given, (unsigned long long)delivered(block));
+                 (unsigned long long)block->lots_given,
+                 (unsigned long long)weft_cuda_block_delivered(d));
         *since = now;
     }
     return WEFT_OK;
@@ -217,8 +213,7 @@ static weft_status await(struct weft_device *d, uint32_t number, struct weft_err
             weft_command_retract(&block->errands);
             return WEFT_ERR_UNSUPPORTED;
         }
-        status = gone ? launch(d, number, block->stays ? LONG_LEASE : LEASE)
-                      : weft_cuda_block_look(d, looks, &since);
+        status = gone ? launch(d, number, LEASE) : weft_cuda_block_look(d, looks, &since);
     }
     return status;
 }
@@ -312,14 +307,12 @@ static bool fits(const struct weft_lot *lot, uint32_t words, struct weft_errand 
     return true;
 }
 
-weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_t words,
-                                 bool *given)
+void weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_t words, bool *given)
 {
     struct weft_block *block = &d->block;
     const uint64_t number = block->lots_given + 1;
     const struct weft_lot *const lot = block->lots[number % 2];
     struct weft_errand errand = {.data = {[4] = number}};
-    weft_status status = WEFT_OK;
 
     if (pieces != 0 || !fits(lot, words, &errand)) {
         errand.kind = WEFT_ERRAND_DELIVER;
@@ -329,29 +322,9 @@ weft_status weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_
     }
     weft_lock(&block->lock);
     *given = block->stays;
-    if (*given && is_gone(block))
-        status = launch(d, block->errands.head, LONG_LEASE);
-    if (*given && status == WEFT_OK) {
-        block->lots_errand[number % 2] = block->errands.head;
+    if (*given) {
         block->lots_given = number;
         weft_command_push(&block->errands, (const struct weft_command *)&errand, NULL, 0, true);
     }
     weft_unlock(&block->lock);
-    return status;
-}
-
-weft_status weft_cuda_block_delivered(struct weft_device *d, uint64_t *there)
-{
-    struct weft_block *block = &d->block;
-    weft_status status = WEFT_OK;
-
-    *there = delivered(block);
-    if (*there == block->lots_given || !is_gone(block))
-        return WEFT_OK;
-    weft_lock(&block->lock);
-    *there = delivered(block); /* it has left, or another has come meanwhile */
-    if (*there != block->lots_given && is_gone(block))
-        status = launch(d, block->errands.head, LONG_LEASE);
-    weft_unlock(&block->lock);
-    return status;
 }
