@@ -202,6 +202,9 @@ queues() {
 tasks() {
     local n jobs=$jobs
     run stencil2d.units 60 env -u WEFT_DEVICE $bin/weftrun --units cuda:1,cpu:2 $bin/stencil2d --variant tasks --ratio 0.9 --verify
+    # For seconds nothing comes to the GPU, whose place has no rows.
+    run stencil2d.idle 60 env -u WEFT_DEVICE WEFT_CPU_WORKERS=1 $bin/weftrun --units cuda:1,cpu:1 $bin/stencil2d --variant tasks \
+        --ratio 0 --slow 1:1000 --iterations 8 --verify
     run stencil2d.plan 60 env -u WEFT_DEVICE $bin/weftrun --units cuda:1,cpu:2 $bin/stencil2d --variant plan -N 2000 --verify
     run stencil2d_dart.units 60 env -u WEFT_DEVICE $bin/weftrun --units cuda:1,cpu:3 $bin/stencil2d_dart --first 150 --verify
     run stencil2d_dart.$processes 60 $bin/weftrun -n $processes $bin/stencil2d_dart --verify
