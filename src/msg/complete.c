@@ -124,7 +124,7 @@ weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op, int *ca
 
 struct all {
     const weft_message_op *ops;
-    size_t count, at; /* those before `at` are complete, or no operations to wait for */
+    size_t count, at; /* of ops; those before `at` need no wait: complete, or no operations */
 };
 
 /* Whether it is to be waited for: what is no operation, or a matched message, is an error. */

@@ -13,11 +13,11 @@
 #include "weft/types.h"
 
 struct weft_msg_context {
-    struct weft_msg_context *next; /* of its bin */
+    struct weft_msg_context *next; /* in its bin */
     weft_comm handle;
     int members;  /* 0: not known yet */
-    int *process; /* by member; NULL: the same numbers */
-    int *member;  /* by process; -1: none; NULL: the same numbers */
+    int *process; /* of each member; NULL: process i is member i */
+    int *member;  /* of each process, -1: none; NULL: process i is member i */
     /* What a message with that tag belongs to, in words; NULL: the tag says it. */
     void (*words)(const void *of, int tag, char *text, size_t bytes);
     const void *words_of;
@@ -27,7 +27,7 @@ struct weft_msg_context {
 enum { WEFT_CONTEXT_BINS = 1 << 14 };
 
 struct weft_contexts {
-    struct weft_msg_context *bin[WEFT_CONTEXT_BINS], *last; /* last: found at last, or NULL */
+    struct weft_msg_context *bin[WEFT_CONTEXT_BINS], *last; /* last: the one found last, or NULL */
 };
 
 /* The handles of groups that a front end numbers: at no place of a table of communicators. */

@@ -10,13 +10,13 @@
 
 #include "msg/call.h"
 
-/* Host memory for what is on its way: parts, and the bytes of each. */
+/* Parts of the host memory through which bytes of the device go, and the size of a part. */
 enum {
-    WEFT_MSG_STAGE_EAGER,   /* what comes from the device at once */
-    WEFT_MSG_STAGE_PIECES,  /* the next pieces of a send */
-    WEFT_MSG_STAGE_DELIVER, /* what is delivered */
-    WEFT_MSG_STAGES,
-    WEFT_MSG_STAGE = 1 << 19
+    WEFT_MSG_STAGE_EAGER,    /* bytes that are sent at once, or copied within the device */
+    WEFT_MSG_STAGE_PIECES,   /* the next bytes of a send in pieces */
+    WEFT_MSG_STAGE_DELIVER,  /* bytes that go to the device */
+    WEFT_MSG_STAGES,         /* number of parts */
+    WEFT_MSG_STAGE = 1 << 19 /* bytes of a part */
 };
 
 /* Most bytes that the service block copies: with more the copy engine is quicker (H200). */

@@ -20,7 +20,7 @@ enum { WEFT_MATCH_BINS = 64, WEFT_MATCH_ANY = -1 };
 /* A receive that waits. from, tag: WEFT_MATCH_ANY fits all. */
 struct weft_posted {
     TAILQ_ENTRY(weft_posted) link;
-    uint64_t number; /* of all posts */
+    uint64_t number; /* its place in the order of all posts */
     int32_t from, tag;
 };
 

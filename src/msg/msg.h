@@ -19,7 +19,7 @@
 
 /* A message that no receive fits, in one block of memory. Its sender stays within its credit. */
 struct weft_unexpected {
-    struct weft_kept kept; /* first: matching knows it by that */
+    struct weft_kept kept; /* first member: matching points to it */
     struct weft_mail_head head;
     struct weft_mail_text text; /* with the payload, if it fits */
     unsigned char payload[];
@@ -39,49 +39,49 @@ enum { WEFT_MSG_ROWS = 32 };
 
 /* What this process shares with those that map it; the rings follow, one for each process. */
 struct weft_msg_box {
-    struct weft_bell watch; /* nobody looks: who sends has to wake it (far.c). rung: times so far */
+    struct weft_bell watch; /* has a sleeper: senders wake it (far.c); rung: its sleeps so far */
     unsigned char unused[64 - sizeof(struct weft_bell)];
-    uint32_t attends; /* 1: a thread of the program waits, and looks; a hint */
+    uint32_t attends; /* 1: a thread of the program waits and looks here; a hint */
     uint32_t not_used[15];
-    struct weft_shared_row rows[WEFT_MSG_ROWS]; /* of the layer above */
+    struct weft_shared_row rows[WEFT_MSG_ROWS]; /* of teams (coll/host/shared.h) */
 };
 static_assert(sizeof(struct weft_msg_box) % 64 == 0, "the rings begin at a line of their own");
 
 /* The way of frames that this process does not store itself: far.c. */
 struct weft_far {
-    unsigned char *shadow;             /* what is in the ring over there */
-    uint64_t key, offset;              /* that ring, to the network */
-    uint32_t units;                    /* of 64 bytes, in both directions: */
-    uint32_t head, posted, seen;       /* written to the shadow; given to the network; free again */
-    const unsigned char *in;           /* the ring here, */
-    uint32_t in_units, tail;           /* its size; the next frame there */
-    uint32_t told, told_taken;         /* what the other side knows of `tail` and `took` */
-    bool hears;                        /* frames came this way */
-    struct weft_transfer_list written; /* receives that are put into, in the order of their PUTs */
+    unsigned char *shadow;             /* copy of the peer's ring; the network reads it */
+    uint64_t key, offset;              /* the peer's ring: key of its region, byte offset in it */
+    uint32_t units;                    /* size of the peer's ring, in units of 64 bytes */
+    uint32_t head, posted, seen;       /* units written to shadow; given to the network; freed */
+    const unsigned char *in;           /* ring of this process that the peer writes */
+    uint32_t in_units, tail;           /* size of `in` in units; unit of its next frame */
+    uint32_t told, told_taken;         /* `tail` and `took`, as the peer was last told */
+    bool hears;                        /* frames of the peer have come by the network */
+    struct weft_transfer_list written; /* receives that the peer puts into, in order of the PUTs */
 };
 
 struct weft_msg_peer {
-    /* Frames to it, by memory that this process maps (out.ring not NULL), or far. */
+    /* Frames to the peer: by memory that this process maps (out.ring not NULL), or by `far`. */
     struct weft_mail_end out;
     struct weft_mail_end in;
-    struct weft_msg_box *box; /* its own, mapped; NULL: it is not */
+    struct weft_msg_box *box; /* the peer's box, mapped here; NULL: not mapped */
     struct weft_share share;
-    struct weft_bell *bell; /* on which its program sleeps */
-    uint32_t woken;         /* box->watch.rung when it was woken at last */
-    bool wakes;             /* a wake-up is for the progress task to send */
+    struct weft_bell *bell; /* the bell on which the peer's program sleeps */
+    uint32_t woken;         /* box->watch.rung when the peer was last woken */
+    bool wakes;             /* the progress task has to send the peer a wake-up */
     struct weft_far far;
 
-    uint32_t eager; /* most bytes of a message that goes at once */
-    uint32_t piece; /* and of a piece */
-    uint32_t most;  /* units of payload that it may keep, */
-    uint32_t given; /* that were sent to it, */
-    uint32_t taken; /* and that it keeps no more, as far as is known */
-    uint32_t took;  /* the same of what it has sent here */
-    bool poor;      /* it was said that it keeps no more payload */
+    uint32_t eager; /* bytes of the longest message that goes at once */
+    uint32_t piece; /* bytes of the longest piece of a larger message */
+    uint32_t most;  /* units of payload that the peer may keep of this process */
+    uint32_t given; /* units of payload that were sent to the peer */
+    uint32_t taken; /* units of `given` that the peer keeps no more, as last known */
+    uint32_t took;  /* units of the peer's payload that this process keeps no more */
+    bool poor;      /* the log has said that the peer has no room for payload */
 
-    bool reads;      /* this process can read its memory */
-    int32_t pid;     /* by which it is read and written */
-    uint32_t copies; /* receives of this process that it was asked to copy into, and has not */
+    bool reads;      /* this process can read the peer's memory */
+    int32_t pid;     /* of the peer, for process_vm_readv and process_vm_writev */
+    uint32_t copies; /* receives here that the peer was asked to copy into and has not yet */
     STAILQ_HEAD(, weft_outgoing) outgoing;
 };
 
@@ -89,39 +89,39 @@ struct weft_messages {
     struct weft_job *job;
     struct weft_lock lock;
     struct weft_msg_peer *peers; /* by process */
-    int *mapped, mapped_count;   /* those that send by memory */
+    int *mapped, mapped_count;   /* processes of this node: their frames come by memory */
     struct weft_msg_box *box;
     struct weft_share share;
-    uint64_t key;   /* of the box, to the network; */
-    bool exposed;   /* it is given to it */
-    uint64_t nonce; /* by which another finds out whether it reads this process's memory */
-    uint32_t keeps; /* units of payload that it keeps of each other process */
+    uint64_t key;   /* network key of `box` */
+    bool exposed;   /* `box` is registered with the network */
+    uint64_t nonce; /* others read it to learn whether they can read this process's memory */
+    uint32_t keeps; /* units of payload that this process keeps of each other one, at most */
 
     /* Who looks at what arrives (engine.c). */
     uint32_t attending;   /* threads of the program that wait */
-    uint32_t waits, seen; /* waits so far; when the receive task looked last */
-    bool armed, woken;    /* box->watch has this process as a sleeper; it was woken */
-    bool active;          /* the receive task looks often, */
-    uint32_t quiet;       /* and so often in a row there were no waits since its last look */
-    uint32_t reads;       /* messages that were read where they lay, in this round */
+    uint32_t waits, seen; /* waits so far; `waits` at the receive task's last look */
+    bool armed, woken;    /* box->watch has a sleeper, the receive task; a notice WAKE came */
+    bool active;          /* the receive task looks at intervals and does not arm the watch */
+    uint32_t quiet;       /* looks of the receive task in a row since which no thread waited */
+    uint32_t reads;       /* messages read from their senders' memory in this round */
     uint32_t vain;        /* times that a thread looked and found nothing */
-    bool completed;       /* since the lock was taken, something that a thread may wait for */
-    bool posted;          /* since then, something that the progress task sends */
+    bool completed;       /* something that a thread may wait for came since the lock was taken */
+    bool posted;          /* the progress task was given something since the lock was taken */
 
-    /* Of a layer above: what goes on when messages complete; drive: without the lock; task: the
-     * receive task does. True: anything moved. */
-    uint32_t plans; /* how many */
+    /* drive: proceeds with `plans`, without the lock; task: the receive task calls. True: anything
+     * moved. */
+    uint32_t plans; /* collectives of coll/host that are active */
     bool (*drive)(struct weft_job *job, bool task);
 
-    unsigned char *stage; /* copy.h: WEFT_MSG_STAGES parts */
-    size_t staged;        /* bytes of the last part that are on their way to the device */
-    uint64_t fetched;     /* the send whose next bytes are in a part; 0: none */
-    size_t fetched_at, fetched_bytes; /* which bytes of it */
+    unsigned char *stage; /* WEFT_MSG_STAGES parts (copy.h); NULL: the host reaches the device */
+    size_t staged;        /* bytes in part DELIVER that are on their way to the device */
+    uint64_t fetched;     /* number of the send whose bytes are in part PIECES; 0: none */
+    size_t fetched_at, fetched_bytes; /* offset of those bytes in the send; how many */
     struct weft_contexts contexts;
     struct weft_transfer_table transfers;
-    struct weft_transfer_list moving; /* in pieces, read or sent: rounds go on with them */
-    struct weft_transfer_list puts;   /* sends that far.c puts */
-    uint32_t outgoing;                /* frames that wait for room, in all */
+    struct weft_transfer_list moving; /* transfers that rounds read, write or send in pieces */
+    struct weft_transfer_list puts;   /* sends that far.c has to put */
+    uint32_t outgoing;                /* frames that wait for room, of all peers */
     struct weft_rank_proxy posts;     /* requests to the network, without a rank */
     unsigned long long eager, offers, read, granted, shared, put, copied; /* for WEFT_LOG=info */
 };

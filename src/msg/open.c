@@ -13,18 +13,18 @@
 #include <unistd.h>
 
 enum {
-    KEEP_MOST = 1u << 24, /* units of payload, of one process: a gigabyte */
+    KEEP_MOST = 1u << 24, /* units of payload kept of one process, at most: a gigabyte */
     OWN_PIECE = 32768     /* bytes of a piece that goes to this process itself */
 };
 
 /* What processes tell each other. */
 struct introduction {
     struct weft_share box;
-    uint64_t key;  /* of the box, to the network */
-    uint64_t size; /* of the rings in it */
-    uint64_t nonce, nonce_at;
+    uint64_t key;             /* network key of the box */
+    uint64_t size;            /* bytes of far payload of each ring in the box */
+    uint64_t nonce, nonce_at; /* a number unlike other processes'; its address */
     int32_t pid;
-    uint32_t keeps; /* units of payload, of each other process */
+    uint32_t keeps; /* units of payload that it keeps of each other process, at most */
 };
 static_assert(sizeof(struct introduction) == sizeof(struct weft_share) + 40, "no padding");
 

@@ -7,11 +7,11 @@
 
 /* What is received, and how the call ends. */
 struct receiving {
-    bool of_matched;          /* the message that *matched stands for; else what matches */
-    weft_message_op *matched; /* becomes zero */
+    bool of_matched;          /* receives the message of *matched; else the first that fits */
+    weft_message_op *matched; /* set to WEFT_MESSAGE_NONE */
     void *target;
     size_t most;
-    bool waits; /* and tells *message; else *op goes on */
+    bool waits; /* until complete, and fills *message; else *op is the operation */
     weft_message *message;
     weft_message_op *op;
 };
@@ -163,7 +163,7 @@ static weft_status take_matched(struct weft_msg_call *call, weft_message_op *mat
 
 /* What a probe does, and where it answers. */
 struct probing {
-    bool waits, takes; /* else it looks once; else the message stays where it is */
+    bool waits, takes; /* waits for a message, else looks once; takes it, else leaves it */
     int *there;
     weft_message_op *matched;
     weft_message *message;

@@ -13,10 +13,10 @@
 #include <sys/uio.h>
 
 enum {
-    CHUNK = WEFT_MSG_STAGE,  /* bytes read while others wait for the lock, */
-    CHUNK_MAPPED = 16 << 20, /* or copied within the device, or between two, */
-    CHUNK_HOST = 4 << 20,    /* or between a device and the program's memory */
-    PIECES = 4               /* that are sent meanwhile */
+    CHUNK = WEFT_MSG_STAGE,  /* bytes read from another process at once, under the lock */
+    CHUNK_MAPPED = 16 << 20, /* bytes copied at once within a device or between two */
+    CHUNK_HOST = 4 << 20,    /* bytes copied at once between a device and host memory */
+    PIECES = 4               /* pieces of a send that one round sends */
 };
 
 void weft_msg_answer(struct weft_messages *m, const struct weft_transfer *transfer,

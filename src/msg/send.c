@@ -9,9 +9,9 @@
 struct sending {
     const void *source;
     size_t bytes;
-    bool waits; /* until it is complete */
+    bool waits; /* the call waits until the send is complete */
     bool synchronous;
-    bool device; /* source is its memory */
+    bool device; /* source is memory of the device */
 };
 
 /*

@@ -16,39 +16,39 @@ struct weft_unexpected;
 
 enum weft_transfer_state {
     WEFT_TRANSFER_FREE,
-    WEFT_TRANSFER_WAITS,   /* a receive that no message has matched */
-    WEFT_TRANSFER_READS,   /* a receive that reads what was offered (a send that writes it), */
-    WEFT_TRANSFER_GRANTED, /* or waits for its pieces, */
-    WEFT_TRANSFER_WRITTEN, /* or is put into */
-    WEFT_TRANSFER_QUEUED,  /* a send whose frame waits for room, */
-    WEFT_TRANSFER_SENT,    /* or is with the receiver, whose word it waits for */
-    WEFT_TRANSFER_PIECES,  /* a send in pieces, */
-    WEFT_TRANSFER_PUT,     /* or that the network puts */
-    WEFT_TRANSFER_MATCHED, /* a message that no other receive finds */
+    WEFT_TRANSFER_WAITS,   /* receive: no message has matched it */
+    WEFT_TRANSFER_READS,   /* receive: reads the sender's bytes; send: writes the receiver's */
+    WEFT_TRANSFER_GRANTED, /* receive: waits for pieces, or for the sender's copy */
+    WEFT_TRANSFER_WRITTEN, /* receive: the network puts into its buffer */
+    WEFT_TRANSFER_QUEUED,  /* send: its frame waits for room */
+    WEFT_TRANSFER_SENT,    /* send: it has gone, and waits for the receiver's answer */
+    WEFT_TRANSFER_PIECES,  /* send: goes in pieces */
+    WEFT_TRANSFER_PUT,     /* send: waits for far.c to put it */
+    WEFT_TRANSFER_MATCHED, /* a message that a probe has taken: no other receive finds it */
     WEFT_TRANSFER_PROBES,  /* stands for a probe that waits */
     WEFT_TRANSFER_DONE
 };
 
 /* Two lines of memory are all that a message which goes at once touches. */
 struct weft_transfer {
-    /* First: matching knows a receive by that. from is a process. */
+    /* First member: matching points to it. from: a process. */
     _Alignas(64) struct weft_posted posted;
     STAILQ_ENTRY(weft_transfer) link; /* free, or in one of the engine's lists */
     uint32_t index, generation;
     enum weft_transfer_state state;
-    bool sends, device; /* device: the buffer is its memory */
-    bool recalled;      /* a send is wanted back */
+    bool sends, device; /* a send, else a receive; the buffer is device memory */
+    bool recalled;      /* send: its receiver was asked to give it back */
     struct weft_msg_context *context;
-    const char *call;     /* that began it */
-    weft_message message; /* from: a process */
+    const char *call;     /* name of the call that began it */
+    weft_message message; /* what its end reports; from: a process */
     unsigned char *buffer;
-    size_t room;            /* of the buffer; then of what is moved */
-    size_t moved;           /* so far */
-    int32_t peer;           /* the other process, of what does not go at once */
-    uint64_t theirs, offer; /* the transfer over there; where its bytes lie, or go to */
-    uint64_t into;          /* a receive's buffer, into which its sender copies; 0: it does not */
-    uint64_t key, place[2]; /* of the receive's buffer, to the network that puts into it */
-    unsigned char *mapped;  /* the other side's device memory, where this process maps it */
+    size_t room;            /* bytes of the buffer; once matched, bytes to be moved */
+    size_t moved;           /* bytes moved so far */
+    int32_t peer;           /* the other process, unless the message goes at once */
+    uint64_t theirs, offer; /* the peer's transfer number; its buffer: address or memory offer */
+    uint64_t into;          /* receive: its buffer, for the sender to copy into; 0: none */
+    uint64_t key, place[2]; /* network key and place of the receive's buffer, to put into it */
+    unsigned char *mapped;  /* the peer's device memory, mapped here; NULL: not mapped */
     struct weft_unexpected *matched;
 };
 

@@ -12,17 +12,17 @@
 #include <math.h>
 
 enum {
-    LOOKS = 64,     /* between two looks at the clock */
-    YIELD_NS = 4000 /* who has found nothing for so long lets others have the processor */
+    LOOKS = 64,     /* looks between two readings of the clock */
+    YIELD_NS = 4000 /* ns of looks in vain, after which a thread lets others run */
 };
 
-/* Some process is reached through the network, */
+/* Some process is reached through the network. */
 static bool is_proxied(const struct weft_job *job)
 {
     return weft_load_relaxed_u32(&job->space.state.signals->proxied) != 0;
 }
 
-/* which needs rounds, that its tasks would do later. */
+/* Does the network's rounds, which its tasks would do later. */
 static void help(struct weft_job *job, uint64_t now)
 {
     if (weft_model == NULL && is_proxied(job))
