@@ -46,14 +46,14 @@ struct weft_coll {
     weft_win win;
     bool mapped;           /* every member maps the memory of every other */
     bool plain;            /* the j-th member of this process is its j-th rank */
-    int32_t members, me;   /* of the communicator */
-    int32_t leaders, lead; /* processes, and this one among them */
-    int32_t here, mine;    /* members of this process, and this rank among them */
-    uint32_t size;         /* of an element */
+    int32_t members, me;   /* members of the communicator; this rank's number among them */
+    int32_t leaders, lead; /* processes with members; this process's number among them */
+    int32_t here, mine;    /* members of this process; this rank's number among them */
+    uint32_t size;         /* bytes of an element */
     uint64_t cell_at;      /* where the cells of this call are in each rank's memory */
     size_t count;
-    unsigned char *source; /* nobody writes there */
-    unsigned char *target; /* NULL: it gets nothing */
+    unsigned char *source; /* the call only reads it */
+    unsigned char *target; /* NULL: this rank gets nothing */
 };
 
 /* ---- what is wrong ------------------------------------------------------------------------- */

@@ -11,21 +11,21 @@
 enum weft_coll_from_kind {
     WEFT_COLL_CELLS,   /* in the cells of this process's members, in their order: these are
                         * compared, too (weft_coll_agree_here) */
-    WEFT_COLL_SOURCES, /* at the sources of these */
+    WEFT_COLL_SOURCES, /* at the sources of this process's members */
     WEFT_COLL_COLUMN,  /* in the memory of one rank of each process */
-    WEFT_COLL_OWN,     /* in `to` already, and to be spread alone */
-    WEFT_COLL_RANKS    /* of every member: sources here, memory elsewhere */
+    WEFT_COLL_OWN,     /* in `to` already: only to be spread */
+    WEFT_COLL_RANKS    /* of every member: at its source in this process, in its memory elsewhere */
 };
 
 struct weft_coll_from {
     enum weft_coll_from_kind kind;
-    bool each;       /* the members of this process get what has come together so far, each */
-    bool spread;     /* all members of this process that have a target get what has come together */
-    int32_t members; /* how many there are */
-    int32_t column;  /* which rank of each process */
-    size_t offset;   /* from the cells' data, or the sources and targets */
-    uint64_t at;     /* in each rank's memory */
-    unsigned char *fetched; /* where others' memory is not mapped: theirs, `stride` apart */
+    bool each;   /* each member of this process gets what has come together up to itself (a scan) */
+    bool spread; /* all members of this process that have a target get the result */
+    int32_t members;        /* how many ranks' elements there are */
+    int32_t column;         /* COLUMN: the rank's number in its process */
+    size_t offset;          /* bytes into the sources and the targets */
+    uint64_t at;            /* where the elements are in each rank's memory */
+    unsigned char *fetched; /* elements of ranks that are not mapped, `stride` bytes apart */
     size_t stride;
 };
 
@@ -57,7 +57,7 @@ WEFT_COLD const unsigned char *weft_coll_at(const weft_self *self, const struct 
     }
 }
 
-/* Ranks that are put together at once; what came of them; whose places are found beforehand. */
+/* Ranks put together at once; partial results kept; ranks whose places are found beforehand. */
 enum { WEFT_COLL_GROUP = 16, WEFT_COLL_TILE = 256, WEFT_COLL_PLACES = 512 };
 /* Elements of a thread at once; whether the code for sums is for more ranks than places, too. */
 #ifdef __CUDACC__
@@ -68,8 +68,8 @@ enum { WEFT_COLL_DEEP = 64, WEFT_COLL_EVERY = true };
 
 /* What the threads of a rank share. */
 struct weft_coll_shared {
-    const unsigned char *place[WEFT_COLL_PLACES]; /* by rank */
-    uint64_t tile[WEFT_COLL_TILE];
+    const unsigned char *place[WEFT_COLL_PLACES]; /* each rank's elements, or its target */
+    uint64_t tile[WEFT_COLL_TILE];                /* partial results of groups */
 };
 
 /* Elements are aligned. */

@@ -10,8 +10,8 @@
 
 /* A rank's room for pieces, in four parts: two in turns, what is combined, what is fetched. */
 struct weft_coll_room {
-    uint64_t turn[2], part, fetched; /* where they are in each rank's memory */
-    size_t bytes;                    /* of each */
+    uint64_t turn[2], part, fetched; /* where the four parts are in each rank's memory */
+    size_t bytes;                    /* bytes of each part */
 };
 
 WEFT_INLINE struct weft_coll_room weft_coll_room(const weft_self *self)

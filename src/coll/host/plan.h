@@ -17,7 +17,7 @@ enum weft_step_kind {
     WEFT_STEP_RECEIVE,
     WEFT_STEP_COMBINE, /* into = from op into */
     WEFT_STEP_COPY,
-    WEFT_STEP_COPY_DEVICE, /* one or both are memory of the device */
+    WEFT_STEP_COPY_DEVICE, /* a copy from, to or within memory of the device */
     WEFT_STEP_NEXT         /* a round ends */
 };
 
@@ -35,20 +35,20 @@ enum { WEFT_TEAM_HISTORY = 64 };
 /* What the teams of one job share. Locks that come before: progress_lock (runtime/service/proxy.h).
  */
 struct weft_teams {
-    struct weft_messages *messages; /* its `plans` are the active */
-    struct weft_lock lock;          /* of all below, and of ops that nobody waits for */
+    struct weft_messages *messages; /* its `plans` counts `active` */
+    struct weft_lock lock;          /* guards all below, and ops that no thread waits for */
     LIST_HEAD(, weft_team_op) active;
     LIST_HEAD(, weft_team) open; /* the job's end closes what the program has left */
-    weft_team *launches;         /* the team whose calls are launched; NULL: none's are */
-    struct weft_team_parts *parts[WEFT_MSG_ROWS]; /* by row: whose it is; NULL: nobody's */
+    weft_team *launches;         /* the team whose calls are launched; NULL: no team */
+    struct weft_team_parts *parts[WEFT_MSG_ROWS]; /* by row: who has it; NULL: nobody */
     double (*meanwhile)(void);                    /* weft_team_meanwhile; or NULL */
-    struct weft_ccl *ccl;                         /* for that; NULL: there was none yet */
+    struct weft_ccl *ccl;                         /* for launched calls; NULL: not opened yet */
 };
 
 struct weft_team {
     struct weft_teams *of;
     LIST_ENTRY(weft_team) link;
-    int under_way; /* of its collectives are active */
+    int under_way; /* collectives of the team that are active */
     weft_job *job;
     weft_comm comm;
     int members, me;
@@ -56,9 +56,9 @@ struct weft_team {
     const char *name;
     const char *const *names;
     uint32_t number;                /* of the next collective */
-    int history[WEFT_TEAM_HISTORY]; /* the tags of the latest, by number; negative: by parts */
-    bool asked;                     /* whether members can read each other's parts: */
-    struct weft_team_parts *parts;  /* they do (shared.h); NULL: they do not */
+    int history[WEFT_TEAM_HISTORY]; /* the latest tags, by number; negative: it went by parts */
+    bool asked;                     /* weft_shared_agree was called */
+    struct weft_team_parts *parts;  /* what the members share (shared.h); NULL: they do not */
 };
 
 struct weft_team_op {
@@ -67,18 +67,18 @@ struct weft_team_op {
     int tag;                       /* what this collective is: team.c */
     weft_combine combine;
     struct weft_step *steps;
-    size_t count, room; /* of steps */
+    size_t count, room; /* steps that are written; that fit */
     size_t at;          /* the first step of the round under way */
-    bool begun;         /* its messages are */
+    bool begun;         /* the messages of that round have begun */
     bool waited;        /* a thread is in weft_team_wait for it: it alone drives */
-    bool launched;      /* no steps: it is complete when the stream has passed the mark */
+    bool launched;      /* it has no steps, and is complete when the stream has passed `mark` */
     uint64_t mark;
-    weft_status failed; /* the plan could not be written */
-    void *there, *near; /* what is at `near` goes there at the end */
+    weft_status failed; /* not OK: why it could not be written or carried out */
+    void *there, *near; /* at the end near_bytes bytes are copied from near to there */
     size_t near_bytes;
     SLIST_HEAD(, weft_scratch) scratch;
-    size_t used;                         /* bytes of few that are taken */
-    _Alignas(16) unsigned char few[256]; /* the first scratch */
+    size_t used;                         /* bytes of `few` that are taken */
+    _Alignas(16) unsigned char few[256]; /* scratch memory that is used first */
 };
 
 /* ---- written by algorithms; what fails is kept in the op's `failed` -------------------------- */

@@ -8,9 +8,9 @@
 #include "coll/host/ways.h"
 
 enum {
-    BROADCAST_WHOLE = 12 << 10, /* bytes, up to which the tree carries all of it */
-    ALLREDUCE_WHOLE = 8 << 10,
-    PIECE_NEAR = 1 << 10 /* bytes of a piece, up to which they go through memory of the host */
+    BROADCAST_WHOLE = 12 << 10, /* bytes up to which the tree carries all of a broadcast */
+    ALLREDUCE_WHOLE = 8 << 10,  /* bytes up to which all of a vector is exchanged in each round */
+    PIECE_NEAR = 1 << 10 /* bytes of a piece up to which device data goes through host memory */
 };
 
 enum { WHOLE = 1, PIECES }; /* the words of WEFT_COLL_<operation>, of which 0 is auto */

@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    LOOKS = 2000,   /* at parts, before others are helped */
-    LOOKS_FEW = 100 /* the same where processes share processors */
+    LOOKS = 2000,   /* looks at parts before others are helped */
+    LOOKS_FEW = 100 /* LOOKS where processes share processors */
 };
 
 /* ---- agreeing -------------------------------------------------------------------------------- */
@@ -76,8 +76,8 @@ static bool find_members(weft_team *team, struct weft_team_parts *parts, bool *m
 }
 
 struct said {
-    int32_t row; /* -1: this member has none, or does not map all */
-    uint32_t base, most;
+    int32_t row;         /* -1: this member has none, or does not map all */
+    uint32_t base, most; /* its number of step 0; bytes of a part that it can take at most */
 };
 
 /* All say where they post, before a call of that kind. */

@@ -19,23 +19,23 @@
 
 /* A team's rows. Stays until all have left it, since they may read this member's. */
 struct weft_team_parts {
-    size_t most;                      /* bytes of a member, up to which a call goes here */
-    uint32_t step;                    /* of this member's latest part; from 0 on in each team */
-    uint32_t least;                   /* that all have reached, as far as is known */
-    uint32_t before;                  /* what came of the tags so far */
-    uint32_t free[WEFT_SHARED_LARGE]; /* that all have to reach before it is written again */
+    size_t most;                      /* bytes of a member, up to which a call goes by parts */
+    uint32_t step;                    /* number of this member's latest part; 0: none yet */
+    uint32_t least;                   /* a step that all have reached, as far as is known */
+    uint32_t before;                  /* hash of the tags of all steps so far */
+    uint32_t free[WEFT_SHARED_LARGE]; /* step that all must reach before it is written again */
     int row, members, me;
-    bool closed;
+    bool closed; /* this member has left the team */
     struct {
         struct weft_shared_row *row;
-        uint32_t base; /* its step 0 */
+        uint32_t base; /* what the member's row counts as step 0 */
         int process;
     } of[];
 };
 
 enum {
-    WEFT_SHARED_MEMBERS = 64,    /* most of a team */
-    WEFT_SHARED_TWICE = 16 << 10 /* bytes of a part, up to which it is stored, and then read */
+    WEFT_SHARED_MEMBERS = 64,    /* members of a team that goes by parts, at most */
+    WEFT_SHARED_TWICE = 16 << 10 /* bytes of a part, up to which it is stored and then read */
 };
 
 /* What one member does in a call. */
@@ -44,11 +44,11 @@ struct weft_shared {
     uint32_t root; /* as of weft_plan_open */
     const void *source;
     bool gives;     /* this member has a part */
-    int first, end; /* of the members whose parts it takes */
-    size_t each;    /* bytes of a part, which all members know */
-    size_t at, in;  /* what it takes of each: all, or one of a part's blocks */
-    void *target;   /* one block after the other; or all put together: */
-    const weft_combine *combine;
+    int first, end; /* it takes the parts of members first to end - 1 */
+    size_t each;    /* bytes of a part; all members know it */
+    size_t at, in;  /* the bytes that it takes of each part: where they begin, how many */
+    void *target;   /* for the blocks one after the other, or for all of them combined */
+    const weft_combine *combine; /* NULL: the blocks are not combined */
 };
 
 /* Does it. False: it goes by messages; nothing has happened. */

@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    SPLITS = 3072,  /* bytes that all slices save a member, for which one more step is taken */
-    PIECE = 8 << 10 /* of a broadcast; a root's two are hot in a cache */
+    SPLITS = 3072,  /* bytes that slices have to save a member to be worth one more step */
+    PIECE = 8 << 10 /* bytes of a broadcast's piece: a root's two large parts stay in a cache */
 };
 
 static size_t least(size_t a, size_t b)
