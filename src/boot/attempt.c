@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_MS = 100 }; /* how often stop() is asked */
+enum { LOOK_MS = 100 }; /* between two calls of stop() */
 
 static const uint64_t attempt_wait = 2000000000; /* until the next root is tried, too */
 static const uint64_t retry_pause = 20000000;    /* between rounds of all roots */
@@ -19,11 +19,11 @@ static const uint64_t retry_pause = 20000000;    /* between rounds of all roots 
 struct attempts {
     const struct weft_config *config;
     struct weft_hello hello;
-    int count, newest;  /* of how many roots; the one that was tried last */
-    int hopeless;       /* roots of this round that this host keeps from being reached, for good */
+    int count, newest;  /* roots; the one that was tried last */
+    int hopeless;       /* roots of this round that this host can never reach */
     const char *reason; /* why the last attempt failed */
     struct {
-        int fd; /* -1: there is none, or it has ended */
+        int fd; /* -1: no connection */
         struct weft_stream stream;
     } of[WEFT_ROOTS_MAX];
 };

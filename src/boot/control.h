@@ -25,7 +25,7 @@ struct weft_frame {
     void *payload; /* malloc'ed, owned by the receiver; NULL if bytes is 0 */
 };
 
-/* What a back end's own begins with. Stays as it is. */
+/* The first member of a back end's state. Does not change. */
 struct weft_control {
     const struct weft_control_ops *ops; /* back.h */
     int process, processes;

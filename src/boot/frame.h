@@ -22,12 +22,11 @@ enum weft_frame_op {
     WEFT_OP_BYE,       /* source leaves in order and sends no more */
     WEFT_OP_WELCOME,   /* root to a new member: the hello was right */
     WEFT_OP_START,     /* root: all processes are there */
-    WEFT_OP_REFUSED    /* root: kind is a weft_refusal, source the process it is about; of BARRED
-                          the errno */
+    WEFT_OP_REFUSED    /* kind: a weft_refusal; source: the process concerned, or BARRED's errno */
 };
 
 struct weft_header {
-    uint32_t bytes; /* of payload; only frames have one */
+    uint32_t bytes; /* of payload; 0 but in frames */
     uint16_t kind;
     uint16_t source;
     uint16_t op; /* enum weft_frame_op */

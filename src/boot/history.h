@@ -10,10 +10,10 @@
 
 struct weft_history_entry {
     struct weft_history_entry *next;
-    uint64_t end; /* bytes of all entries up to and with this one */
-    uint32_t cursors;
+    uint64_t end;     /* bytes of all entries up to and with this one */
+    uint32_t cursors; /* members whose last entry read is this one */
     struct weft_header header;
-    size_t bytes;         /* of wire */
+    size_t bytes;         /* length of `wire` */
     unsigned char wire[]; /* the header and the payload, as they are sent */
 };
 

@@ -29,10 +29,10 @@ static const uint64_t backlog_max = 64 << 20;  /* bytes that a member may be beh
 struct member {
     int fd; /* -1: has not come, has left, or is lost */
     bool came;
-    uint64_t identity; /* of who came */
+    uint64_t identity; /* of the process that came, by its hello */
     struct weft_stream stream;
     struct weft_history_entry *cursor;
-    size_t sent; /* bytes of the entry after the cursor */
+    size_t sent; /* bytes sent of the entry after the cursor */
 };
 
 struct weft_hub {
@@ -40,12 +40,12 @@ struct weft_hub {
     struct weft_hello expected;
     struct weft_history history;
     struct weft_listener listener; /* open until all have come */
-    uint64_t deadline;             /* for all to come; UINT64_MAX once that is settled */
-    uint64_t end; /* when to stop in any case; UINT64_MAX while process 0 is there */
-    int came, present;
+    uint64_t deadline;             /* when all must have come; UINT64_MAX once that is settled */
+    uint64_t end;      /* when to stop in any case; UINT64_MAX while process 0 is there */
+    int came, present; /* members that came so far; that are there */
     bool root_lost, failed;
     struct member *members;
-    struct pollfd *watched; /* the listener, then the members (-1: nobody there); twice as long */
+    struct pollfd *watched; /* sockets of the listener, then of members; room for twice as many */
 };
 
 static void append(struct weft_hub *hub, const struct weft_header *header, const void *payload)

@@ -25,10 +25,10 @@ typedef enum weft_refusal weft_enter(void *context, const struct weft_hello *hel
 struct weft_listener {
     const struct weft_hello *expected;
     int fd;               /* -1: the listener is shut */
-    int silence_s;        /* of those that come in */
+    int silence_s;        /* seconds of silence after which a connection ends */
     uint64_t accept_from; /* when to accept again */
-    int error;            /* why it let nobody in who came last; 0: no reason */
-    bool barred;          /* the system does not let it, now and later */
+    int error;            /* errno for which the last accept let nobody in; 0: none */
+    bool barred;          /* the system will never let it accept */
     int refused;
     struct weft_stranger strangers[WEFT_LISTENER_STRANGERS];
     weft_enter *enter;

@@ -27,10 +27,10 @@ struct weft_local {
     struct weft_history history;
     int processes;
     int inside;    /* processes that are in the job */
-    int gone;      /* that come to none any more */
+    int gone;      /* processes that will join no more jobs */
     bool complete; /* all have come, and not all have left yet */
     bool failed;   /* there was no memory for a frame of this job */
-    uint32_t over; /* jobs that all have left */
+    uint32_t over; /* jobs so far that all have left */
     struct weft_bell bell;
     struct member members[]; /* what the tasks' slots point to */
 };
@@ -39,9 +39,9 @@ struct local {
     struct weft_control control;
     struct weft_local *group;
     struct weft_history_entry *cursor;
-    uint32_t job; /* how many of the group's jobs were over before */
+    uint32_t job; /* `over` of the group when this process joined */
     bool woken;   /* this process waits for no frame any more; guarded by the group's lock */
-    bool told;    /* that the job has failed */
+    bool told;    /* this process knows that the job has failed */
     bool solo;    /* the group is this channel's own */
 };
 
@@ -99,9 +99,9 @@ bool weft_local_here(void)
 /* What a process waits for. */
 enum event {
     BEFORE_IS_OVER,
-    COMPLETE, /* or one that it wants will not come */
+    COMPLETE, /* all have come, or one will never come */
     OVER,
-    FRAME /* or one that will not come, or it waits for none any more */
+    FRAME /* a frame has come or cannot come, or this process waits for none any more */
 };
 
 /* With the lock: a frame will not come, for which others wait. */

@@ -23,19 +23,19 @@
 static const uint64_t second = 1000000000;
 static const uint64_t verdict_wait = 2 * second; /* the root names who is missing, if it can */
 static const uint64_t close_wait = 5 * second;
-enum { LOOK_MS = 100 }; /* whether another job has lost a process */
+enum { LOOK_MS = 100 }; /* between two looks whether another job has lost a process */
 
 struct tcp {
     struct weft_control control;
     int fd;
     int wake;              /* readable: whoever reads waits no more */
-    struct weft_lock lock; /* frames leave whole; also guards broken */
+    struct weft_lock lock; /* held while a frame is sent; guards `broken` */
     bool broken;           /* sending has failed, and it was said */
     struct weft_stream stream;
     bool root_lost;       /* LOST(0) was delivered */
-    uint32_t losses;      /* when it began to join */
+    uint32_t losses;      /* `losses` of this process when it began to join */
     uint64_t identity;    /* of this process in this job */
-    struct weft_hub *hub; /* of process 0 */
+    struct weft_hub *hub; /* the relay, in process 0; NULL in others */
 };
 
 static const struct weft_control_ops tcp_ops;

@@ -26,14 +26,14 @@ static struct {
 #undef PMIX_FIELD
     pmix_proc_t self;
     bool ready;
-    uint32_t forks; /* of which process it was made ready */
-    int jobs;       /* that this process has joined */
+    uint32_t forks; /* weft_forks in the process that made it ready */
+    int jobs;       /* jobs that this process has joined */
 
     pmix_info_t collect; /* what the fence under way is to do */
     struct weft_bell bell;
-    uint32_t fenced; /* it is over, */
+    uint32_t fenced; /* 1: the fence is over */
     pmix_status_t fence_status;
-    bool stuck; /* or nobody waits for it any more */
+    bool stuck; /* a fence was given up: nobody waits for it */
 } pmix;
 
 static weft_status failed(const char *what, pmix_status_t status)
