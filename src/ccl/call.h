@@ -99,8 +99,8 @@ WEFT_INLINE void weft_ccl_cut(struct weft_ccl_call *call, uint64_t each, uint32_
 /* What a launched kernel is given. */
 struct weft_ccl_launch {
     struct weft_ccl_view view;
-    struct weft_ccl_call call; /* of all columns */
-    uint64_t each;
+    struct weft_ccl_call call; /* the whole call */
+    uint64_t each;             /* bytes of a block that a column has, at most */
     union {
         struct weft_ccl_sizes sizes;       /* of ALLTOALL_SIZES */
         struct weft_ccl_exchange exchange; /* of EXCHANGE */

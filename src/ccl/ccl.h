@@ -22,9 +22,9 @@ struct weft_ccl {
     struct weft_ccl_view *kernels; /* the view in the device's memory */
     uint64_t each;                 /* bytes for which a call takes a column more; 0: never */
     struct weft_device_code code;  /* module NULL: calls run in the host */
-    struct weft_ccl *next;         /* of the job; under its table lock */
-    struct weft_ccl_moe *moes;     /* that are open */
-    uint64_t waits_for, waits_since, told; /* watch.c: a launched call that waits: its number */
+    struct weft_ccl *next;         /* next ccl of the job; guarded by the job's table lock */
+    struct weft_ccl_moe *moes;     /* list of open ones */
+    uint64_t waits_for, waits_since, told; /* watch.c: waiting call; since when; ns last told */
 };
 
 /* The kernels of kernels.cu, as the library carries them; NULL: this build has none. */

@@ -22,23 +22,23 @@ struct weft_ccl_call {
     const unsigned char *source;
     unsigned char *target;
     uint64_t head;                 /* what all members must agree on */
-    uint64_t bytes;                /* of a block */
-    uint64_t from_apart, to_apart; /* from block to block; 0: there is one */
+    uint64_t bytes;                /* bytes of a block */
+    uint64_t from_apart, to_apart; /* from block to block at source and target; 0: there is one */
     uint8_t what, type, operation, root;
 };
 
 struct weft_column {
     const struct weft_ccl_view *view;
-    weft_self *self; /* NULL: there is none */
+    weft_self *self; /* the calling rank; NULL: a launched block */
     struct weft_ccl_counters *counters;
-    struct weft_ccl_trouble *trouble; /* by member */
-    unsigned char *own;               /* this column's part of the own room */
-    uint64_t offset;                  /* of the part */
-    uint32_t column, columns;         /* of so many; 0: nobody asks */
-    uint64_t words, pieces, calls, head;
+    struct weft_ccl_trouble *trouble;    /* by member */
+    unsigned char *own;                  /* this column's part of the own room */
+    uint64_t offset;                     /* where this column's part begins in each member's room */
+    uint32_t column, columns;            /* this one; how many the call has, 0 where unused */
+    uint64_t words, pieces, calls, head; /* the counters, as this call goes on; its head */
     int32_t members, me;
-    uint32_t mover, movers; /* this thread among those that move data */
-    int32_t first, apart;   /* the members that it tells and hears */
+    uint32_t mover, movers; /* this thread's number among the movers of data; how many these are */
+    int32_t first, apart;   /* it tells and hears members first, first + apart, ... */
     bool whole;             /* no call of the column had failed when this thread looked */
 };
 

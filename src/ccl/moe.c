@@ -15,7 +15,7 @@ struct weft_ccl_moe {
     weft_ccl *ccl;
     weft_win win;
     unsigned char *own; /* the room, and behind it what `moe` points to */
-    uint64_t key;       /* of its numbers: what calls compare */
+    uint64_t key;       /* hash of its numbers, which members compare in calls */
     struct weft_moe moe;
     struct weft_ccl_moe *next;
 };

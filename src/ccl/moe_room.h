@@ -11,7 +11,7 @@
 #include "ccl/pieces.h"
 
 enum {
-    WEFT_MOE_EXPERTS = 2048, /* of all members, at most */
+    WEFT_MOE_EXPERTS = 2048, /* experts of all members, at most */
     WEFT_MOE_TOPK = 8,
     WEFT_MOE_PART = WEFT_PIECES_DEEP * 16 * 32 /* bytes of a row that a warp has under way */
 };
@@ -22,8 +22,8 @@ enum {
 
 /* What a column keeps from call to call, in its member's own memory. */
 struct weft_moe_kept {
-    uint64_t turn;                     /* calls */
-    uint32_t tokens[WEFT_CCL_MEMBERS]; /* of the latest dispatch, by member */
+    uint64_t turn;                     /* calls so far */
+    uint32_t tokens[WEFT_CCL_MEMBERS]; /* of each member, in the latest dispatch */
 };
 
 /* A block's own, by member and own expert: how many tokens chose it; those before the slice. */
@@ -34,11 +34,11 @@ struct weft_moe_counts {
 
 /* What is the same in all calls. Member m has the experts from m * each on. */
 struct weft_moe {
-    uint32_t experts, each, topk, tokens;  /* tokens: of a member, at most */
-    uint32_t row, back, columns;           /* bytes of rows: to experts, and from them */
-    uint32_t parts, slice;                 /* of a row; tokens in a column's slice, at most */
-    uint64_t set, rows;                    /* bytes of a set of buffers; where its rows begin */
-    unsigned char *room[WEFT_CCL_MEMBERS]; /* two sets each */
+    uint32_t experts, each, topk, tokens; /* experts: all, a member's, a token's; most tokens */
+    uint32_t row, back, columns; /* bytes of a row to experts; of one back; columns of a call */
+    uint32_t parts, slice;       /* parts of a row; tokens in a column's slice, at most */
+    uint64_t set, rows;          /* bytes of a set of buffers; where its rows begin */
+    unsigned char *room[WEFT_CCL_MEMBERS]; /* by member: two sets of buffers */
     struct weft_moe_kept *kept;            /* by column */
     struct weft_moe_counts *counts;        /* by column; a GPU has shared memory for it */
     uint32_t *place;                       /* by column, member, token of the slice, and choice */
@@ -47,9 +47,9 @@ struct weft_moe {
 /* What a call has beside a weft_ccl_call, which has the rows. */
 struct weft_moe_own {
     struct weft_moe moe;
-    const int32_t *chosen; /* dispatch */
+    const int32_t *chosen; /* of a dispatch: experts, by token and choice */
     int32_t *counts, *origin;
-    const float *weights; /* combine */
+    const float *weights; /* of a combine: by token and choice */
     uint32_t tokens;
 };
 

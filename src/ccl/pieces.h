@@ -40,9 +40,9 @@ WEFT_INLINE struct weft_slice weft_ccl_slice(uint64_t bytes, uint64_t each, uint
 struct weft_pieces {
     const struct weft_ccl_call *call;
     uint64_t each;             /* bytes of a block that a step moves, at most */
-    uint64_t steps;            /* that send */
-    bool twice;                /* two trips */
-    enum weft_ccl_takes takes; /* what this member does with what comes first */
+    uint64_t steps;            /* number of steps that send */
+    bool twice;                /* pieces make two trips */
+    enum weft_ccl_takes takes; /* what this member does with the pieces of the first trip */
 };
 
 /* What a step moves: of each block the `bytes` at `at`, or so many for each member from there. */
