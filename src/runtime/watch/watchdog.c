@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MOST_LINES = 8, LOOKS_S = 10 /* in a second */, STUCK_S = 5 };
+enum { MOST_LINES = 8, LOOKS_S = 10 /* looks in a second */, STUCK_S = 5 };
 #define FOR_ALL_S 0.5        /* so much more than WEFT_TIMEOUT_S a wait for all may last */
 #define CLOSED_NS 2000000000 /* what came last may have been there for a while, unseen */
 #define STEP_NS   1000000000 /* the most that one look adds: the watchdog itself may be late */
@@ -28,11 +28,11 @@ enum { MOST_LINES = 8, LOOKS_S = 10 /* in a second */, STUCK_S = 5 };
 struct weft_watch {
     uint32_t episode, looks;
     bool waits;
-    uint64_t since, told; /* told: how long the wait was when it was last reported */
-    uint64_t moved;       /* when it was last seen to have looked */
-    uint64_t counts;      /* how long the last step was, if it counts, */
-    uint64_t looked;      /* and all before it that count */
-    uint64_t vain;        /* of those, the ones in which it was in vain, + 1; 0: it is not */
+    uint64_t since, told; /* when the wait began; ns that it had lasted when last reported */
+    uint64_t moved;       /* when its `looks` last grew */
+    uint64_t counts;      /* ns of the last step, if the rank looked in it; else 0 */
+    uint64_t looked;      /* ns of all earlier steps that count */
+    uint64_t vain;        /* 1 + ns that count since the wait is in vain; 0: it is not */
 };
 
 /* The watchdog looks: its clock goes on, and not for as long as it was late. */
