@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 enum {
-    WEFT_BESIDE_THREADS = 256, /* of each of its blocks, with at most 64 registers a thread: */
-    WEFT_BESIDE_EACH = 4,      /* so many blocks fit on a processor */
-    WEFT_BESIDE_BLOCKS = 64    /* at most */
+    WEFT_BESIDE_THREADS = 256, /* threads of a block, with at most 64 registers each */
+    WEFT_BESIDE_EACH = 4,      /* blocks that fit on a processor */
+    WEFT_BESIDE_BLOCKS = 64    /* most blocks */
 };
 
 /* In memory of the host that the device reaches. `turn` is the launch's number. */
@@ -22,10 +22,10 @@ struct weft_beside_control {
     } leave[WEFT_BESIDE_BLOCKS];
 };
 
-/* Its arguments: argument, a control, a turn. */
+/* The kernel. Its arguments: argument, a control, a turn. */
 struct weft_beside {
-    const void *image; /* the device's code, and a kernel's name in it */
-    const char *name;
+    const void *image; /* the device's code */
+    const char *name;  /* of the kernel in the image */
     void *argument;
     int blocks; /* 0: there is nothing to run */
 };

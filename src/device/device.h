@@ -24,11 +24,11 @@ enum { WEFT_DEVICE_ID_BYTES = 16 };
 struct weft_wish {
     const weft_kernel *kernel;
     int threads;
-    int ranks;       /* at most; 0: as many as suit the device */
-    size_t shared;   /* at most so many bytes of weft_shared for each rank */
-    bool serves;     /* room is left beside the kernel for what `serve` needs */
-    int beside;      /* ranks for each block of device/beside.h that has room, too; 0: none has */
-    int beside_most; /* such blocks, at most */
+    int ranks;     /* most ranks; 0: as many as suit the device */
+    size_t shared; /* bytes of weft_shared for each rank, at most */
+    bool serves;   /* room is left beside the kernel for what `serve` needs */
+    int beside; /* ranks for each block of device/beside.h, which has room as well; 0: no blocks */
+    int beside_most; /* blocks of device/beside.h, at most */
 };
 
 /* What a launch needs to know. */
@@ -38,12 +38,12 @@ struct weft_launch {
     int first_rank, ranks;
     int threads;
     size_t shared; /* as in weft_wish */
-    bool serves;   /* the same */
+    bool serves;   /* as in weft_wish */
     struct weft_beside beside;
     unsigned char *selves; /* `ranks` rank states (rank/state.h), self_bytes apart */
     size_t self_bytes;
     struct weft_bell *bell;  /* rung when something that a rank may wait for has changed */
-    const uint32_t *proxied; /* to non-zero: the host's tasks move data and need a processor */
+    const uint32_t *proxied; /* not 0 there: the host's tasks move data and need a processor */
 
     /*
      * For threads of this process that run ranks (NULL: no help is wanted). posted: the rank has
@@ -85,9 +85,9 @@ enum weft_memory { WEFT_MEMORY_HOST, WEFT_MEMORY_DEVICE, WEFT_MEMORY_OTHER_DEVIC
 /* How many processes share a node and a device; the process itself counts. */
 struct weft_sharing {
     int processes; /* of this node */
-    int index;     /* of this process among them */
+    int index;     /* this process's number in its node */
     int on_device; /* processes that drive the same device */
-    int before;    /* those of them before this one */
+    int before;    /* processes on the device whose index is lower */
 };
 
 enum { WEFT_DEVICE_KERNELS = 10 };

@@ -14,10 +14,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const uint64_t LONGEST_NS = 1000000000; /* that a thread which unmaps memory is held up */
-static const eventfd_t END = 1u << 31;         /* more than events */
-enum { NEED = 2, NEED_MOST = 1 << 20 };        /* uses before memory is registered; */
-enum { REFUSED = -4096 };                      /* it could not be: so much later again */
+static const uint64_t LONGEST_NS = 1000000000; /* an unmapping thread is held up, at most */
+static const eventfd_t END = 1u << 31;         /* more than events add up to */
+enum { NEED = 2, NEED_MOST = 1 << 20 }; /* uses before memory is registered: at first, at most */
+enum { REFUSED = -4096 };               /* `uses` of memory that could not be registered */
 
 /* ---- what is registered: with the lock ------------------------------------------------------- */
 

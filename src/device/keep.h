@@ -25,19 +25,19 @@ struct weft_keep {
     size_t most; /* bytes that are registered at once; 0: nothing is */
 
     struct weft_lock lock; /* also from weft_keep_hold to weft_keep_release */
-    enum { WEFT_KEEP_NEW, WEFT_KEEP_WATCHED, WEFT_KEEP_FAILED } state; /* since the first need */
-    bool off;                                                          /* a kernel runs */
-    bool late;     /* memory goes or went, and not all is dropped */
-    int need;      /* uses before a range is; more, the more often they had no room together */
-    uint32_t next; /* range that is forgotten for another */
+    enum { WEFT_KEEP_NEW, WEFT_KEEP_WATCHED, WEFT_KEEP_FAILED } state; /* set at the first use */
+    bool off;      /* a kernel runs: nothing is registered */
+    bool late;     /* memory went away, and not all registrations are dropped yet */
+    int need;      /* uses of a range before it is registered; doubled where there was no room */
+    uint32_t next; /* where the search for a range to reuse begins */
     struct weft_keep_range {
         uintptr_t at; /* 0: none */
         size_t bytes;
-        int uses; /* without being registered */
+        int uses; /* how often it was used while not registered */
         bool pinned;
     } range[WEFT_KEEP_RANGES];
     int events, end; /* userfaultfd; eventfd, readable at the end */
-    int wake;        /* eventfd: the dropper's */
+    int wake;        /* eventfd: wakes the dropper */
     struct weft_task watcher, dropper;
 };
 

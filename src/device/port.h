@@ -21,25 +21,25 @@ struct weft_thread_team;
  * WEFT_PORT_GET and WEFT_PORT_SET.
  */
 struct weft_port {
-    struct weft_fiber *fiber; /* of a rank: its stack, */
+    struct weft_fiber *fiber; /* rank: the fiber that its worker switches to */
     union {
-        struct weft_fiber *worker; /* and the one to switch to when it waits */
-        const char *caller;        /* of the host program: what the thread that waited last is in */
+        struct weft_fiber *worker; /* rank: the fiber that it switches to when it waits */
+        const char *caller;        /* host program: the call of the thread that waited last */
     };
-    uint8_t doing; /* when it last switched: an enum weft_doing; */
-    bool moved;    /* but a wait ended since the switch before */
+    uint8_t doing; /* why it last switched to its worker: an enum weft_doing */
+    bool moved;    /* a wait of the rank has ended since its worker last looked */
     bool running;  /* its worker has switched to it */
     bool ended;
     bool helped;     /* the worker does the host's part of a command itself */
     bool host;       /* the host program: plain threads, which sleep on a bell */
-    uintptr_t stack; /* of a rank: its lowest address, */
+    uintptr_t stack; /* rank: lowest address of its stack */
     size_t stack_bytes;
     struct weft_thread_team *team; /* the rank's threads (device/cpu/team.h); NULL: it has one */
     struct weft_bell *bell;
-    struct weft_lock *lock;      /* of the host program: one thread at a time; NULL: it has one */
-    struct weft_port_call *call; /* of the host program: of the thread that has the lock */
-    uint32_t turn;               /* operations without a wait */
-    uint32_t told;               /* of a GPU's rank: what the watchdog was told, in all */
+    struct weft_lock *lock; /* host program: held by a thread in a call; NULL: it has one thread */
+    struct weft_port_call *call; /* host program: the call of the thread that has the lock */
+    uint32_t turn;               /* operations so far that did not wait */
+    uint32_t told; /* rank of a GPU: the last number that it stored for the watchdog */
 };
 
 /*
@@ -47,12 +47,12 @@ struct weft_port {
  * to other threads meanwhile.
  */
 struct weft_port_call {
-    jmp_buf escape;    /* where it goes when its wait ends early: within the library */
-    uint64_t deadline; /* of its waits; 0: none */
-    bool late;         /* that came; in `escape`, else the job has ended */
-    uint32_t rounds;   /* of the present wait */
-    bool prepared;     /* it lies down in the next round */
-    uint32_t ticket;   /* with this ticket of the bell */
+    jmp_buf escape;    /* jumped to, within the library, when a wait ends early */
+    uint64_t deadline; /* time at which its waits end; 0: never */
+    bool late;         /* the deadline has passed; at an escape else: the job has ended */
+    uint32_t rounds;   /* rounds of the present wait so far */
+    bool prepared;     /* the next round sleeps on the bell */
+    uint32_t ticket;   /* the bell's ticket for that sleep */
 };
 
 /* The host program's alone: a call begins, and ends. */

@@ -26,10 +26,10 @@ struct shared {
 
 struct thread {
     struct weft_fiber *fiber;
-    struct weft_call *call; /* in which it waits; NULL: it runs, or can */
+    struct weft_call *call; /* the call in which it waits for others; NULL: it can run */
     bool ended;
-    bool waits;   /* it can run, but waits for notifications, and so may all that can */
-    char ordered; /* of the first thread of a warp: an address for ThreadSanitizer */
+    bool waits;   /* it can run, but has nothing to do before a notification comes */
+    char ordered; /* first thread of a warp: address by which ThreadSanitizer orders its calls */
 };
 
 struct weft_thread_team {
@@ -37,10 +37,10 @@ struct weft_thread_team {
     void (*run)(void *);
     void *argument;
     int threads, current;
-    int ended;         /* threads */
-    uint64_t meetings; /* of all, so far; those that follow one another differ in the last bit, */
-    char ordered[2];   /* for which there is an address each that ThreadSanitizer knows */
-    char scoped;       /* the same: calls of warps change the rank one after the other */
+    int ended;         /* threads that have ended */
+    uint64_t meetings; /* calls of all threads so far */
+    char ordered[2];   /* by meetings % 2: addresses by which ThreadSanitizer orders those calls */
+    char scoped;       /* address by which ThreadSanitizer orders calls of warps */
     struct shared *shared;
     struct thread thread[];
 };

@@ -52,17 +52,16 @@ static inline void weft_strand_set(int thread, int threads, int rank)
 /* A call as one thread makes it. */
 struct weft_call {
     const char *name;
-    const char *arguments; /* their names, ", " between two */
-    int count;             /* of them */
+    const char *arguments; /* names of its arguments, ", " between two */
+    int count;             /* number of its arguments */
     const uint64_t *value;
-    const int *targets; /* one of the two may be a list, */
-    const weft_put_item *items;
-    int listed;   /* of so many elements */
-    int lanes;    /* how many threads make it together: 0: all */
-    void *result; /* where the thread wants what the call returns; NULL: nothing */
-    size_t bytes;
-    struct weft_thread_value
-        *part; /* of two: what the thread brings, and what comes of all (rank/block.h) */
+    const int *targets;             /* an argument of `listed` elements; NULL: none */
+    const weft_put_item *items;     /* an argument of `listed` elements; NULL: none */
+    int listed;                     /* elements of targets or items */
+    int lanes;                      /* how many threads make it together; 0: all */
+    void *result;                   /* where the call's result goes; NULL: nowhere */
+    size_t bytes;                   /* of the result */
+    struct weft_thread_value *part; /* [0]: from the thread; [1]: its result (rank/block.h) */
 };
 
 /* What is wrong with a call. */

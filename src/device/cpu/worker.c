@@ -21,8 +21,8 @@
 
 enum {
     SLEEP_NS = 1000000, /* stores that ring no bell are seen at least this often */
-    ALONE_NS = 2000,    /* a spinning worker keeps its processor to itself for so long; */
-    YIELD_ROUNDS = 16   /* one that helps the host's tasks, for so many rounds */
+    ALONE_NS = 2000,    /* ns that a worker spins without giving way */
+    YIELD_ROUNDS = 16   /* rounds after which one that does the host's part gives way */
 };
 
 /* Ranks wait for each other: none runs before all have somebody to run them. */

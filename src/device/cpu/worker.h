@@ -15,9 +15,9 @@
 
 struct weft_workers {
     int count;                 /* threads */
-    int first;                 /* bound to processors from this one on; -1: not bound */
-    uint64_t spin_ns;          /* before a worker sleeps */
-    size_t stack_bytes;        /* of a rank, or of each of its threads */
+    int first;                 /* processor of the first thread; -1: threads are not bound */
+    uint64_t spin_ns;          /* how long a worker spins before it sleeps */
+    size_t stack_bytes;        /* of a rank's stack, or of each of its threads' */
     struct weft_stack *stacks; /* of ranks that did not come to their end */
     int stacks_count;
 };

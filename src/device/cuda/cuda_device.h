@@ -21,29 +21,28 @@ struct weft_block {
     CUstream stream;
     uint64_t turn;  /* launches so far */
     uint64_t asked; /* when serve_now was called last */
-    int threads;    /* of a launch */
-    int registers;  /* of a thread */
-    bool stays;     /* until the kernel beside it has ended */
-    bool full;      /* a kernel runs that leaves it no room, unless it was there before */
-    /* Lots (abi/lot.h): given to it so far. */
-    struct weft_lot *lots[2];
-    uint64_t lots_given;
+    int threads;    /* threads of the next launch */
+    int registers;  /* registers of a thread */
+    bool stays;     /* it is there until the ranks' kernel has ended */
+    bool full;      /* the ranks' kernel leaves no room for a block that is launched later */
+    struct weft_lot *lots[2]; /* abi/lot.h; one is filled while the block delivers the other */
+    uint64_t lots_given;      /* lots given to the block so far */
 };
 
-enum { WEFT_CUDA_PLACE = 8 }; /* a place has 2 to the power of it bytes */
+enum { WEFT_CUDA_PLACE = 8 }; /* log2 of a place's bytes */
 static_assert(WEFT_LOT_PIECE == 1 << WEFT_CUDA_PLACE, "a piece lies in two at most");
 
 /* What came by the receive stream and goes by the block (lots.c). The receive task's own. */
 struct weft_cuda_filling {
     uint32_t pieces, words, bytes; /* in the lot that is being filled */
-    uint64_t places[64];           /* a bit each: something in the lot may lie there */
+    uint64_t places[64];           /* bits by hash of a place: something in the lot may lie there */
     bool by_stream;                /* the stream has something to do, as far as is known */
     bool unmarked;                 /* the stream was given something after the last mark */
-    uint32_t looks;                /* at lots that a mark waits for: weft_cuda_block_look */
-    uint64_t since;                /* the same; 0: the last one was there */
+    uint32_t looks;                /* looks in vain at lots of a mark: weft_cuda_block_look */
+    uint64_t since;                /* since when, ns; 0: the last lots were there */
     struct {
-        uint64_t lots; /* given when it was set */
-        bool event;    /* it is the stream's, too */
+        uint64_t lots; /* lots given when the mark was set */
+        bool event;    /* the stream has an event for the mark, too */
     } marks[WEFT_CUDA_MARKS];
 };
 
@@ -54,8 +53,8 @@ struct weft_cuda_beside {
     CUstream stream;
     struct weft_beside_control *control;
     uint32_t turn;
-    bool alone; /* with the prepared kernel: each block has a processor of its own */
-    int shared; /* bytes that leave room for no other block there */
+    bool alone; /* beside the prepared kernel, each block has a processor of its own */
+    int shared; /* bytes of shared memory with which no other block fits on its processor */
 };
 
 struct weft_device {
@@ -65,14 +64,14 @@ struct weft_device {
     CUcontext context; /* the primary one, as of the CUDA runtime in a program's kernels */
     int index, processors, sharers;
     bool mps;                /* other processes' kernels may run at once with ours */
-    bool takes_turns;        /* with other processes: their kernels never overlap */
-    size_t granularity;      /* of memory that others can map */
+    bool takes_turns;        /* kernels of the processes that share the GPU never overlap */
+    size_t granularity;      /* unit, in bytes, of memory that others can map */
     bool descriptors;        /* its memory is passed on by file descriptor, else by IPC handle */
     struct weft_lock giving; /* held by whoever gives a stream something to do */
     CUstream kernels, streams[WEFT_STREAMS];
     CUevent before, after;
     CUevent marks[WEFT_STREAMS][WEFT_CUDA_MARKS];
-    uint64_t marks_count[WEFT_STREAMS], marks_passed[WEFT_STREAMS]; /* that were set; known to be */
+    uint64_t marks_count[WEFT_STREAMS], marks_passed[WEFT_STREAMS]; /* marks set; known as passed */
     struct weft_block block;
     struct weft_cuda_filling filling;
     struct weft_cuda_beside beside;

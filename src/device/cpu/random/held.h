@@ -25,9 +25,9 @@ struct weft_held_queue {
 struct weft_holding {
     LIST_HEAD(weft_held_slot, weft_held) slot[WEFT_HELD_CALLS];
     LIST_HEAD(weft_held_queues, weft_held_queue) queues;
-    struct weft_cells *cells; /* told of what arrives */
-    uint64_t count;           /* held now */
-    uint64_t arrived;         /* so far */
+    struct weft_cells *cells; /* these learn what arrives */
+    uint64_t count;           /* stores held now */
+    uint64_t arrived;         /* stores that have arrived so far */
 };
 
 void weft_held_queue_init(struct weft_held_queue *queue, uint32_t task);
@@ -35,8 +35,8 @@ void weft_held_queue_init(struct weft_held_queue *queue, uint32_t task);
 /* A store of an atomic word, with the clock it carries; or (clock unused) of plain bytes. */
 struct weft_store {
     void *target;
-    const void *source; /* copied at once, */
-    bool late;          /* or when it arrives, unless weft_held_sources comes before */
+    const void *source; /* copied at once unless `late` */
+    bool late;          /* copied when the store arrives, or by weft_held_sources before */
     size_t bytes;
     bool atomic;
     struct weft_clock *clock;
@@ -52,16 +52,16 @@ void weft_held_add(struct weft_holding *holding, struct weft_held_queue *queue,
 /* Copies the sources of one queue that are not yet, of what goes into a range. */
 void weft_held_sources(struct weft_held_queue *queue, const void *target, size_t bytes);
 
-/* Each of these makes stores arrive: those due at this call (to be said of every call), */
+/* Makes the stores arrive that are due at this call. To be called for every call. */
 void weft_held_due(struct weft_holding *holding, uint64_t call);
-/* those of one queue up to a stamp, */
+/* Makes those of one queue arrive, up to a stamp. */
 void weft_held_until(struct weft_holding *holding, struct weft_held_queue *queue, uint32_t stamp);
-/* those of one queue that overlap a range, */
+/* Makes those of one queue arrive that overlap a range. */
 void weft_held_overlap(struct weft_holding *holding, struct weft_held_queue *queue,
                        const void *address, size_t bytes);
-/* those in memory that is about to go, out of which no source is read later, either, */
+/* Makes those arrive that lie in memory about to go; no source is read there later. */
 void weft_held_forget(struct weft_holding *holding, const void *address, size_t bytes);
-/* all that have happened before by these stamps, where the task itself knows only up to own. */
+/* Makes all arrive that happened before, by these stamps; of task `self`, up to own alone. */
 void weft_held_before(struct weft_holding *holding, const uint32_t *stamps, uint32_t self,
                       uint32_t own);
 

@@ -24,7 +24,7 @@ struct machine {
     uint64_t calls;
     uint64_t arrived; /* stores that the tasks know of (weft_tasks_changed) */
     struct {
-        bool found; /* one, after which nothing is checked */
+        bool found; /* a race was found, after which nothing is checked */
         void (*handler)(const char *text, void *argument);
         void *argument;
     } races;

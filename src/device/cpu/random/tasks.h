@@ -11,8 +11,8 @@
 #include "order/model.h"
 
 enum {
-    WEFT_RANDOM_TASKS = 1024, /* at once, the root and all readers included */
-    WEFT_TASK_READERS = 17    /* of a task: a rank has 16 channels */
+    WEFT_RANDOM_TASKS = 1024, /* tasks at once, the root and all readers included */
+    WEFT_TASK_READERS = 17    /* readers of a task: a rank has 16 channels */
 };
 
 enum weft_task_state { WEFT_TASK_FREE, WEFT_TASK_RUNNABLE, WEFT_TASK_JOINING, WEFT_TASK_ENDED };
@@ -40,12 +40,12 @@ struct weft_model_task {
 
     uint32_t place;   /* in runnable[] */
     int64_t priority; /* for MOOD_PRIORITY */
-    uint32_t idle;    /* yields that found nothing in a row, */
-    uint64_t change;  /* since this change of the world */
+    uint32_t idle;    /* yields in a row that found nothing */
+    uint64_t change;  /* `change` of all tasks at these yields */
 
     struct weft_held_queue held;
     struct weft_clock *fence;
-    struct weft_clock *message; /* what the words of one carry that is being stored */
+    struct weft_clock *message; /* clock that the words of a message being stored carry */
     struct weft_reader reader[WEFT_TASK_READERS];
     uint32_t readers;
     uint32_t stamps[WEFT_RANDOM_TASKS];
@@ -63,17 +63,17 @@ struct weft_model_tasks {
 
     enum weft_mood mood;
     uint32_t turn;                   /* calls that a turn may last, at most */
-    uint32_t left;                   /* of the present turn */
-    uint32_t hold_odds;              /* of 256: that a store is held back */
-    uint32_t hold_rounds;            /* for how many calls of each task, at most */
+    uint32_t left;                   /* calls that are left of the present turn */
+    uint32_t hold_odds;              /* chances in 256 that a store is held back */
+    uint32_t hold_rounds;            /* calls of each task for which a store is held, at most */
     uint32_t mood_turns;             /* turns until the mood is drawn anew; 0: never */
-    uint32_t mood_left;              /* of them */
+    uint32_t mood_left;              /* turns left of this mood */
     struct weft_model_task *special; /* favoured or shunned; may have ended */
-    int64_t lowest;                  /* priority given so far */
+    int64_t lowest;                  /* lowest priority given so far */
 
     uint64_t time_ns;
     uint64_t change;      /* counts what may end someone's wait */
-    uint32_t idle, quiet; /* runnable tasks idle for a while, and for long, at this change */
+    uint32_t idle, quiet; /* runnable tasks with IDLE_YIELDS, with QUIET_YIELDS at this change */
 };
 
 /* A number below n (n > 0), drawn from the seed. */

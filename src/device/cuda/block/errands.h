@@ -197,7 +197,7 @@ WEFT_INLINE void weft_block_share(const struct weft_lot *lot, uint32_t pieces, u
     }
 }
 
-/* What the other warps are to do, in shared memory of the block. */
+/* What the other warps have to do, in shared memory of the block. */
 struct weft_block_shares {
     const struct weft_lot *lot;
     uint32_t pieces; /* 0: they leave */
