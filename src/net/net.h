@@ -28,11 +28,11 @@ struct weft_net_put {
     int process;
     uint64_t key;               /* the target's region, as its reg gave it */
     uint64_t offset;            /* in that region */
-    uint64_t place[2];          /* what `place` gave of it there; zero: not known */
+    uint64_t place[2];          /* what `place` gave of the region there; zero: not known */
     const void *source;         /* never NULL */
-    size_t bytes;               /* of a row */
+    size_t bytes;               /* bytes of a row */
     uint32_t rows;              /* 0: one; several have caps.rows_bytes in all at most */
-    size_t pitch, source_pitch; /* from a row to the next, there and here */
+    size_t pitch, source_pitch; /* bytes from a row to the next, there and here */
     uint32_t notice;            /* abi/notice.h */
     void *cookie;               /* handed to sent and delivered */
     bool device;                /* the source is device memory; only if caps.reads_device */
@@ -75,7 +75,7 @@ typedef weft_status (*weft_notice_apply)(void *context, const struct weft_net_de
 enum { WEFT_NOTICE_KINDS = 16 };
 struct weft_notice_kinds {
     struct {
-        weft_notice_apply apply; /* NULL: nobody */
+        weft_notice_apply apply; /* NULL: nobody takes this kind */
         void *context;
     } of[WEFT_NOTICE_KINDS];
 };
@@ -96,7 +96,7 @@ struct weft_net_device {
     /* Begins to copy data into a window; waits until all that was delivered or counted is there. */
     bool (*deliver)(void *context, void *target, const void *source, size_t bytes);
     bool (*settle)(void *context);
-    /* A mark behind all that; whether everything before it is there. Marks are reached in order. */
+    /* Sets a mark behind what was begun; *there: all before it is. Marks are passed in order. */
     bool (*mark)(void *context, uint64_t *mark);
     bool (*settled)(void *context, uint64_t mark, bool *there);
     /* The device itself; ops NULL: it is none that fetches from pinned memory. */

@@ -13,7 +13,7 @@ struct weft_stage {
     size_t most;     /* units that puts to one process may hold */
     uint32_t hungry; /* the slot that found no room, or NOBODY */
     struct share {
-        size_t held;     /* units */
+        size_t held;     /* units that puts to the process hold */
         uint32_t hungry; /* the slot that found this process's share used up, or NOBODY */
     } * shares;          /* by process */
     bool taken[];        /* by unit */

@@ -24,24 +24,24 @@ enum { WEFT_PEER_ALIKE = 68, WEFT_PEER_ADDRESS = 12 + WEFT_PEER_ALIKE };
 
 struct weft_transport_caps {
     struct weft_net_caps net;    /* without rows_bytes and tells_when_asked, which are the peer's */
-    const void *address;         /* net.address_bytes of it: by this others find the process */
+    const void *address;         /* net.address_bytes bytes by which others find the process */
     char alike[WEFT_PEER_ALIKE]; /* text that must be the same in all processes; may be empty */
     const char *chosen_by;       /* the settings that choose it */
-    struct weft_bell *bell[2];   /* on which a side's task sleeps; NULL: nothing rings, it polls */
-    size_t packet;               /* the longest that it takes: WEFT_PACKET_LEAST at least */
-    unsigned char *buffers;      /* where packets are built: the peer layer shares out so many */
-    uint32_t buffer_count;       /* buffers of `packet` bytes. NULL: `begin` says where */
-    uint32_t depth;              /* with so many packets under way to one, its puts gather; >= 1 */
+    struct weft_bell *bell[2];   /* by side: its task sleeps on it; NULL: nothing rings, it polls */
+    size_t packet;               /* bytes of the longest packet: WEFT_PACKET_LEAST at least */
+    unsigned char *buffers;      /* where packets are built; NULL: `begin` says where */
+    uint32_t buffer_count;       /* buffers of `packet` bytes, which the peer layer shares out */
+    uint32_t depth;    /* packets under way to a process from which on puts gather; >= 1 */
     bool ordered;      /* packets and writes to a process arrive in the order of the calls */
     bool acknowledges; /* SENT of a packet says that its receiver has released it */
     bool shared;       /* a packet is built where its receiver reads it */
     bool one_thread;
-    bool writes;       /* to memory that `reg` was given there */
+    bool writes;       /* it writes to memory that the target gave to its `reg` */
     bool place_is_key; /* place[0] is below 2^63 and all that a write needs: it names the region */
-    bool writes_ordered;  /* at least of two writes to one place the later one stays */
-    uint32_t write_count; /* so many may be under way: the peer layer shares them out, too */
-    size_t write_from;    /* the shortest put that is worth a write */
-    size_t write_most;    /* the longest that it takes */
+    bool writes_ordered;  /* of two writes to one place the later one stays */
+    uint32_t write_count; /* writes under way, at most; the peer layer shares them out */
+    size_t write_from;    /* bytes of the shortest put that is worth a write */
+    size_t write_most;    /* bytes of the longest write */
     uint32_t immediate;   /* bits beside a write: ordered, 32, or 0 (no WRITTEN comes); else 7 on */
 };
 

@@ -55,15 +55,15 @@ struct weft_transport {
         struct weft_mpi_handle requests[WEFT_MPI_BUFFERS];
         int process[WEFT_MPI_BUFFERS];
         struct weft_mpi_fifo sent;
-        int error, lost; /* MPI's, and to which process first; 0: none */
-        bool said;       /* that it is */
+        int error, lost; /* error code of MPI, 0: none; the process of the first one */
+        bool said;       /* the error was reported as LOST */
         char text[128];
     } out;
     struct { /* the receive task */
         unsigned char (*buffers)[WEFT_MPI_PACKET];
         struct weft_mpi_handle requests[WEFT_MPI_BUFFERS];
         struct weft_mpi_fifo posted;
-        weft_status status; /* MPI failed */
+        weft_status status; /* not OK: MPI failed */
     } in;
 };
 

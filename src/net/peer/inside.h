@@ -17,17 +17,16 @@
 
 enum {
     WEFT_PEER_WINDOW = 64,     /* packets to a process that are not acknowledged; a power of two */
-    WEFT_PEER_EVENTS = 64,     /* taken at once */
-    WEFT_PEER_DELIVERED = 256, /* packets that are not concluded; a power of two, at least
-                                  WEFT_PEER_EVENTS + WEFT_PEER_WINDOW */
-    WEFT_PEER_BATCHES = 8,     /* of them that wait for the device: a mark for each takes time */
-    WEFT_PEER_ACK_EVERY = 32,  /* packets after which they are acknowledged */
-    WEFT_PEER_ACK_NS = 500000, /* after the first packet; sooner if the task goes to sleep */
+    WEFT_PEER_EVENTS = 64,     /* events taken at once */
+    WEFT_PEER_DELIVERED = 256, /* packets not concluded; a power of two >= EVENTS + WINDOW */
+    WEFT_PEER_BATCHES = 8,     /* batches that wait for the device: a mark for each takes time */
+    WEFT_PEER_ACK_EVERY = 32,  /* packets after which an acknowledgement goes */
+    WEFT_PEER_ACK_NS = 500000, /* ns until an acknowledgement goes, at most */
     WEFT_PEER_WAITING = 16     /* puts accepted for the receive task to send */
 };
 
-/* How long a put's source is needed: copied; until it is delivered; until the transport has read
- * it, which it has. */
+/* How long a put's source is needed. COPIED, READ: no longer. STAGED: until delivery. WRITTEN:
+ * until the transport has read it. */
 enum weft_peer_source {
     WEFT_SOURCE_COPIED,
     WEFT_SOURCE_STAGED,
@@ -38,7 +37,7 @@ enum weft_peer_source {
 /* A put, from its acceptance until it is delivered. */
 struct weft_peer_put {
     struct weft_net_put put;
-    uint32_t last; /* the packet, or write, that has the last of it */
+    uint32_t last; /* number of the packet or write with its last byte */
     enum weft_peer_source source;
 };
 
@@ -51,7 +50,7 @@ struct weft_peer_puts {
 
 /* A packet, or what a write says, that came before its turn. */
 struct weft_peer_early {
-    bool used, written;
+    bool used, written;         /* there is one; it is a write, else a packet */
     const unsigned char *bytes; /* of a packet */
     size_t length;
     uint64_t handle; /* of a write: its notice */
@@ -60,14 +59,14 @@ struct weft_peer_early {
 /* What others need to find a process; behind it is the transport's own address. */
 struct weft_peer_address {
     uint64_t token;              /* packet.h */
-    uint32_t packet;             /* the longest that it takes */
+    uint32_t packet;             /* bytes of the longest packet that it takes */
     char alike[WEFT_PEER_ALIKE]; /* caps.alike */
 };
 static_assert(sizeof(struct weft_peer_address) == WEFT_PEER_ADDRESS, "no padding");
 
 struct weft_peer {
-    uint64_t token;  /* its own */
-    uint32_t packet; /* the longest that both it and this process take */
+    uint64_t token;  /* the peer's */
+    uint32_t packet; /* bytes of the longest packet that both take */
 
     /* send */
     uint32_t held;   /* how many of caps.buffers it has */
@@ -80,31 +79,31 @@ struct weft_peer {
         uint32_t entries;
         bool sealed; /* it is whole, and the transport had no room for it */
     } open;
-    uint32_t number;      /* of the next packet */
-    uint32_t acked;       /* so many of them have been delivered */
+    uint32_t number;      /* number of the next packet */
+    uint32_t acked;       /* number behind the last packet that is acknowledged */
     uint32_t on_way;      /* packets whose SENT, writes whose READ has not come */
     bool asks;            /* the next packet asks for an acknowledgement */
     uint32_t asked_at;    /* the number after the packet that asked last */
-    bool busy;            /* it is in the list */
+    bool busy;            /* it is in net->busy */
     uint64_t lost_at;     /* when the connection broke; 0: it has not */
     char lost_why[80];    /* the transport's words for it */
     uint32_t stuck_at;    /* `acked` at the last look */
-    uint64_t stuck_since; /* since when it has not changed; 0: nothing is under way */
+    uint64_t stuck_since; /* since when `acked` has not changed; 0: nothing is under way */
 
     /* receive */
     uint32_t expected;             /* the next packet's number */
     struct weft_peer_early *early; /* NULL, or WEFT_PEER_WINDOW of them, by number */
-    bool asked;                    /* it waits for an acknowledgement */
-    uint64_t owed_since;           /* 0: nothing */
-    uint32_t behind_at;            /* `delivered` when the peer had last sent more than that */
-    uint64_t behind_since;         /* since when it has not changed; 0: nothing is missing */
+    bool asked;                    /* the peer waits for an acknowledgement */
+    uint64_t owed_since;           /* since when an acknowledgement is owed; 0: none is */
+    uint32_t behind_at;    /* `delivered` when the peer last said how many packets it has sent */
+    uint64_t behind_since; /* since when packets are missing at `behind_at`; 0: none are */
 
     /* from receive to send: labels ring_credit and ring_space */
-    uint32_t delivered;    /* so many of its packets */
-    uint32_t acknowledged; /* so many of this process's, says the peer */
+    uint32_t delivered;    /* number behind the last of the peer's packets that is delivered */
+    uint32_t acknowledged; /* number behind the last packet that the peer has acknowledged */
     /* from send to receive, for checks alone */
-    uint32_t made;     /* = number */
-    uint32_t last_ack; /* the last `delivered` that a head has taken to it */
+    uint32_t made;     /* copy of `number` */
+    uint32_t last_ack; /* `delivered` as the peer was last told */
 };
 
 /* Memory that others may put into. A key is its place in the list and its generation. */
@@ -135,26 +134,26 @@ struct weft_net {
         struct weft_lock lock;
         struct weft_peer_region *list;
         uint32_t count;
-        uint32_t found; /* the place in it that was found by a write's place last */
+        uint32_t found; /* index of the region last found by its place */
     } regions;
 
     struct weft_lock send;
-    uint32_t *idle; /* those of caps.buffers that nobody has */
+    uint32_t *idle; /* buffers of the transport that no peer has */
     uint32_t idle_count;
-    uint32_t writes; /* under way, to all processes */
+    uint32_t writes; /* writes under way, to all processes */
     int *busy;       /* processes with puts that are not delivered */
     uint32_t busy_count;
-    uint32_t turn;   /* the place in it where the last round began */
-    uint32_t on_way; /* of all processes */
+    uint32_t turn;   /* index in `busy` at which the last round began */
+    uint32_t on_way; /* sum of all peers' on_way */
     uint64_t puts, packets;
     uint32_t lost;        /* processes to which the connection broke */
-    uint32_t idle_rounds; /* of the send side */
+    uint32_t idle_rounds; /* rounds in which the send side did not sleep (lost.c) */
 
     /* receive */
     struct {
         uint64_t handle;
         int process;
-        bool written;             /* there is nothing to release */
+        bool written;             /* a write: there is no packet to release */
     } taken[WEFT_PEER_DELIVERED]; /* delivered, not concluded: a ring */
     uint32_t taken_count, concluded;
     struct {
@@ -163,7 +162,7 @@ struct weft_net {
     } batches;
     bool unmarked;  /* something was delivered since the last mark */
     uint32_t owing; /* processes to which an acknowledgement is owed */
-    bool warned;    /* of a stranger */
+    bool warned;    /* the log has told of a packet of another job */
     struct weft_entry entries[WEFT_PACKET_ENTRIES];
 };
 

@@ -16,9 +16,9 @@
 
 enum {
     WEFT_PACKET_HEAD = 32,
-    WEFT_PACKET_ENTRIES = 512, /* at most */
+    WEFT_PACKET_ENTRIES = 512, /* entries of a packet, at most */
     WEFT_ENTRY_HEAD = 24,
-    WEFT_ENTRY_MOST = (1 << 28) - 1 /* bytes of one */
+    WEFT_ENTRY_MOST = (1 << 28) - 1 /* bytes of an entry, at most */
 };
 
 /* The least room for a packet that makes progress: an entry with a word that stays undivided. */
@@ -31,12 +31,12 @@ enum weft_packet_kind {
 enum weft_packet_flag { WEFT_PACKET_ASKS = 1 /* its sender waits for an acknowledgement */ };
 
 struct weft_packet {
-    uint64_t token;   /* of the receiver: who does not know it is not of this job */
-    uint16_t process; /* the sender */
-    uint8_t kind;     /* enum weft_packet_kind */
-    uint8_t flags;    /* enum weft_packet_flag */
-    uint32_t bytes;   /* of all, with this head */
-    uint32_t number;
+    uint64_t token;     /* of the receiver: who does not know it is not of this job */
+    uint16_t process;   /* the sender */
+    uint8_t kind;       /* enum weft_packet_kind */
+    uint8_t flags;      /* enum weft_packet_flag */
+    uint32_t bytes;     /* bytes of the packet, with this head */
+    uint32_t number;    /* PUTS: its own; ACK: of the next packet */
     uint32_t delivered; /* so many packets of the receiver have been delivered to the sender */
     uint16_t entries;
     uint16_t unused[3];

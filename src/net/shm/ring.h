@@ -19,10 +19,10 @@ enum { WEFT_SHM_CELLS = 4 }; /* some are written while others are read */
 
 /* The shared part; the cells follow. All zero, or both indexes set, before anyone uses it. */
 struct weft_shm_ring {
-    uint32_t published;             /* by the producer: how many packets */
-    uint32_t bytes[WEFT_SHM_CELLS]; /* by the producer: their lengths */
+    uint32_t published;             /* by the producer: packets so far */
+    uint32_t bytes[WEFT_SHM_CELLS]; /* by the producer: length of the packet in each cell */
     uint32_t pad0[15 - WEFT_SHM_CELLS];
-    uint32_t credit; /* by the consumer */
+    uint32_t credit; /* by the consumer: packets given back so far */
     uint32_t pad1[15];
     unsigned char cells[];
 };

@@ -12,9 +12,9 @@
 #include <string.h>
 
 enum {
-    STAGE_MOST = 1 << 30, /* of WEFT_STAGE_MEMORY */
+    STAGE_MOST = 1 << 30, /* bytes of WEFT_STAGE_MEMORY, at most */
     RING_LEAST = 1 << 12,
-    RING_MOST = 1 << 30 /* of WEFT_SHM_RING */
+    RING_MOST = 1 << 30 /* bytes of WEFT_SHM_RING, at most */
 };
 
 struct peer {
@@ -23,12 +23,12 @@ struct peer {
     struct weft_shm_address address;
     struct {
         struct weft_shm_ring *ring; /* in the peer's inbox */
-        uint32_t cell;              /* bytes */
-        uint32_t head, seen, said;  /* cells: published; free again; of them, said to be SENT */
+        uint32_t cell;              /* bytes of a cell */
+        uint32_t head, seen, said;  /* cells published; freed by the peer; reported as SENT */
     } out;
     struct {
         struct weft_shm_ring *ring;    /* in this process's inbox */
-        uint32_t tail, seen, released; /* cells: taken; published; given back */
+        uint32_t tail, seen, released; /* cells taken; published by the peer; given back */
     } in;
 };
 
@@ -37,7 +37,7 @@ struct weft_transport {
     struct weft_shm_inbox *inbox; /* this process's own */
     unsigned char *stage;         /* its own staging memory, or NULL */
     struct weft_shm_address address;
-    uint32_t cell; /* of this process's rings */
+    uint32_t cell; /* bytes of a cell of this process's rings */
     struct peer *peers;
     int next; /* whose packets are looked for first */
 };

@@ -33,17 +33,17 @@ struct weft_verbs_queue {
 struct weft_verbs_peer {
     struct weft_verbs_address address;
     uint32_t wanted; /* the send side wants to send there */
-    uint32_t ready;  /* it can, and `own.qp` or `way` is there */
+    uint32_t ready;  /* the send side can send there: `own.qp` or `way` is set */
 
     /* send */
-    struct weft_verbs_queue own;    /* RC; its pair: receive, until it is ready */
-    struct weft_verbs_queue *queue; /* RC: that; DC: an initiator's */
+    struct weft_verbs_queue own;    /* RC: its queue, which the receive side has until `ready` */
+    struct weft_verbs_queue *queue; /* RC: &own; DC: an initiator's */
 
     /* receive */
-    struct ibv_ah *way;  /* of datagrams; DC: of requests */
-    uint32_t remote_qpn; /* the other end, to which the queue is joined; 0: to none */
-    uint64_t asked_ns;   /* when it asked last to be connected; 0: never */
-    uint64_t since_ns;   /* when it asked first */
+    struct ibv_ah *way;  /* for datagrams; DC: for requests */
+    uint32_t remote_qpn; /* RC: the peer's queue pair, to which `own` is joined; 0: none */
+    uint64_t asked_ns;   /* when this process last asked the peer to connect; 0: never */
+    uint64_t since_ns;   /* when this process first asked; 0: never */
 };
 
 /* What an end has done so far, for tests. */
@@ -60,10 +60,10 @@ struct weft_transport {
     struct weft_verbs_device device;
     struct ibv_pd *pd;
     bool dmabuf;         /* GPU memory is given to the device by dma-buf, if there is one */
-    uint32_t generation; /* of places */
+    uint32_t generation; /* of the next place */
     struct weft_verbs_peer *peers;
     struct weft_verbs_address address; /* this process's */
-    uint32_t inline_most;              /* data that a request carries itself */
+    uint32_t inline_most;              /* bytes of data that a request carries itself, at most */
     struct weft_verbs_counts counts;
 
     /* Registered: buffers of WEFT_VERBS_LONGEST bytes for receives, then one for datagrams, then
@@ -73,22 +73,22 @@ struct weft_transport {
 
     /* send */
     struct ibv_cq *send_cq;
-    uint32_t sends; /* requests that a queue holds */
+    uint32_t sends; /* requests that a queue holds, at most */
     char send_text[WEFT_VERBS_TEXT];
 
     /* receive */
     struct ibv_cq *receive_cq;
     struct ibv_srq *srq;
-    uint32_t receives;
-    weft_status broken; /* they could not be posted again */
-    int *by_qpn;        /* RC: process + 1, from where the queue pair's number says; 0: none */
+    uint32_t receives;  /* buffers posted to `srq` */
+    weft_status broken; /* not OK: receives could not be posted again */
+    int *by_qpn;        /* RC: hash table of process + 1 by queue pair number; 0: free */
     uint32_t by_qpn_mask;
     struct { /* the datagram queue pair */
         struct ibv_qp *qp;
         uint32_t next, under_way;
     } control;
     uint32_t wanted;    /* how many peers the send side has wanted */
-    uint32_t connected; /* how many of them are ready */
+    uint32_t connected; /* how many peers are ready */
     uint32_t idle_rounds;
     uint64_t looked_at;  /* when the device's events were last read */
     uint64_t down_since; /* since when its port is down; 0: it is up */
@@ -122,7 +122,7 @@ static inline void weft_verbs_tell(uint32_t *word, uint32_t value)
 
 enum {
     WEFT_VERBS_RNR_FOR_EVER = 7, /* a target that has no receive now is slow, not gone */
-    WEFT_VERBS_RETRIES = 6,      /* one that does not answer is; soft-RoCE takes 7 for "for ever" */
+    WEFT_VERBS_RETRIES = 6,      /* a silent target is gone; soft-RoCE takes 7 for "for ever" */
     WEFT_VERBS_RNR_DELAY = 12    /* 0.64 ms until a target that had no receive is asked again */
 };
 
