@@ -32,12 +32,12 @@ struct weft_gda_queue {
     uint32_t qpn, slots; /* slots: a power of two */
     uint32_t counts_rkey, sink_lkey;
 
-    uint64_t posted, rung; /* the slot after the last request; the same, as the NIC was told */
+    uint64_t posted, rung; /* slot after the last request; slot that the NIC was last told */
     uint64_t done;         /* all requests before this slot are complete */
     uint64_t asked;        /* the slot after the last request that has a completion */
-    uint64_t next_done;    /* shared.h's */
+    uint64_t next_done;    /* of a shared queue: becomes `done` when all before it is complete */
     uint32_t syndrome;     /* of the request that failed; 0: none did */
-    uint32_t failed;       /* its index */
+    uint32_t failed;       /* index of the request that failed */
     uint32_t dirty;        /* the rank counts it among what is unsettled */
     uint32_t unused;
     struct weft_gda_shared *shared; /* NULL: no other rank posts to it */

@@ -19,11 +19,11 @@ struct weft_gda_shared {
     uint64_t ready;    /* all slots before this one are written */
     uint64_t done;     /* all requests before this slot are complete */
     uint64_t taking;   /* 1: a rank takes completions */
-    uint64_t rung;     /* by whoever rings: what the NIC was told */
+    uint64_t rung;     /* slot that the NIC was last told, by whoever rings */
     uint32_t reserved; /* the next slot that nobody has; the low bits */
     uint32_t pending;  /* calls of weft_gda_shared_ring that nobody has heard yet */
     uint32_t syndrome; /* of the request that failed; 0: none did */
-    uint32_t failed;   /* its index */
+    uint32_t failed;   /* index of the request that failed */
     uint64_t unused[2];
 };
 

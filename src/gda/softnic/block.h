@@ -22,20 +22,20 @@ enum { WEFT_NIC_LANES = 32 };
 #endif
 
 enum {
-    WEFT_NIC_QUEUES = 8, /* of a thread block, with a warp each */
-    WEFT_NIC_SLOTS = 8,  /* fetched at once */
+    WEFT_NIC_QUEUES = 8, /* queues of a thread block, with a warp each */
+    WEFT_NIC_SLOTS = 8,  /* slots fetched at once */
     WEFT_NIC_WORDS = WEFT_NIC_SLOTS * WEFT_MLX5_SLOT / 8
 };
 
 /* This NIC's end of a queue. In device memory; between runs the host's. */
 struct weft_nic_queue {
-    const uint64_t *wqe; /* these as in gda/queue.h */
+    const uint64_t *wqe; /* wqe to slots: as in gda/queue.h */
     unsigned char *cqe;
     const uint32_t *record;
     const uint64_t *doorbell;
     uint32_t qpn, slots;
-    uint64_t fetched;  /* slots */
-    uint64_t *failed;  /* in the report: of this queue */
+    uint64_t fetched;  /* slots fetched so far */
+    uint64_t *failed;  /* this queue's word in the report */
     uint32_t syndrome; /* of the request that ended the queue; 0: none did */
     uint32_t unused;
 };

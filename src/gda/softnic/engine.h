@@ -22,7 +22,7 @@ struct weft_softnic_work {
     uint64_t bytes[WEFT_MLX5_WORDS]; /* as fetched */
     struct weft_softnic_request request;
     uint32_t index;    /* of its first slot, 16 bits */
-    uint32_t syndrome; /* what went wrong; before it is finished */
+    uint32_t syndrome; /* what went wrong; set before `finished` */
     uint32_t finished;
 };
 
@@ -67,14 +67,14 @@ struct weft_softnic_queue {
     uint32_t qpn, slots;
     bool wqe_far, cqe_far;
 
-    uint64_t fetched;  /* slots */
-    uint64_t rung;     /* the last doorbell */
+    uint64_t fetched;  /* slots fetched so far */
+    uint64_t rung;     /* the last doorbell seen */
     uint64_t quiet_at; /* the doorbell up to which all is complete; any thread may read it */
     struct weft_softnic_work *works; /* a ring of as many as there are slots */
-    uint64_t first, next, end;       /* in it: the oldest; the next to begin; the next to fetch */
-    bool stopped;                    /* a request failed before it was begun */
-    uint32_t broken;                 /* the syndrome that ended it */
-    uint32_t failed;                 /* the index of the request that failed */
+    uint64_t first, next, end; /* in works: the oldest; the next to begin; the next to fetch */
+    bool stopped;              /* a request failed before it was begun */
+    uint32_t broken;           /* syndrome that ended the queue; 0: none did */
+    uint32_t failed;           /* index of the request that failed */
 };
 
 /* Makes the NIC's end of a queue whose next slot is `start`. False: no memory. */
