@@ -104,11 +104,11 @@ dart_ret_t weftdart_join(const struct dart_group_struct *a, const struct dart_gr
 struct weftdart_team {
     bool there;
     dart_team_t id;
-    char name[16]; /* in texts */
+    char name[16]; /* for texts */
     int members, me;
     int *unit;       /* by member */
-    weft_comm group; /* its segments', */
-    weft_comm talk;  /* and its collectives' */
+    weft_comm group; /* the group of its segments */
+    weft_comm talk;  /* the group of its collectives */
     weft_team *team;
     dart_domain_locality_t *domain; /* NULL: not made yet */
     dart_unit_locality_t *places;

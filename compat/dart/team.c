@@ -85,7 +85,7 @@ void weftdart_teams_close(void)
 struct offer {
     int32_t first;                      /* the lowest unit of its group; -1: it is in none */
     uint32_t check;                     /* a number made of its group */
-    uint64_t used[WEFTDART_TEAMS / 64]; /* numbers of teams */
+    uint64_t used[WEFTDART_TEAMS / 64]; /* numbers of the unit's teams, as bits */
 };
 
 static struct offer offer_of(const struct weftdart_team *from,

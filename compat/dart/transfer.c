@@ -51,7 +51,7 @@ struct move {
     weft_gptr pointer;
     unsigned char *memory; /* of a put, it is only read */
     bool put;
-    weft_op newest; /* that is not done at once: all are of one kind, to one unit */
+    weft_op newest; /* newest operation under way: all are of one kind, to one unit */
     struct rows rows;
 };
 

@@ -10,7 +10,7 @@ struct element {
     weft_win win;
     int member;
     size_t word, size; /* offset and bytes of the word */
-    size_t at;         /* of the element in the word */
+    size_t at;         /* offset of the element in the word */
 };
 
 static dart_ret_t find_target(dart_gptr_t gptr, size_t nelem, dart_datatype_t type,

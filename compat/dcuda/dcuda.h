@@ -189,7 +189,7 @@ DCUDA_FN void dcuda_stop_cpu_timer(const dcuda_context &ctx)
 struct dcuda_rank_info {
     int ranks;              /* of the whole job */
     int ranks_here;         /* of this process's device */
-    int first_rank;         /* of those */
+    int first_rank;         /* number of the first of this device's ranks */
     int processes, process; /* how many, and which one this is */
     int rank_responsible;   /* the thesis's name of ranks_here */
 };

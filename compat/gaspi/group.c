@@ -22,7 +22,7 @@ struct weftgaspi_commit {
     struct {
         struct message message;
         weft_message_op op;
-    } with[]; /* of each member; of one that is not the lowest rank, the first two */
+    } with[]; /* by member; a rank that is not the lowest uses the first two */
 };
 
 static struct weftgaspi_group groups[WEFTGASPI_GROUPS];

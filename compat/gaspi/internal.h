@@ -145,12 +145,12 @@ struct weftgaspi_segment {
     bool there, bound;
     unsigned char *head, *data; /* in one piece unless bound */
     size_t bytes;
-    uint64_t entry; /* what other ranks know of it */
+    uint64_t entry; /* what other ranks read: bytes, generation, whether it is bound */
 };
 
 /* A segment of a rank as this process reaches it. */
 struct weftgaspi_place {
-    uint64_t entry;
+    uint64_t entry; /* the segment's, when the windows were found */
     weft_win head, data;
     size_t data_offset, bytes;
     bool told; /* this process's own segment of that number is registered at the rank */
@@ -214,7 +214,7 @@ struct weftgaspi_group {
     bool there;
     bool waiting; /* a thread is in a call of it: weftgaspi_group_enter, _leave */
     int size, *ranks;
-    uint32_t number; /* of its messages */
+    uint32_t number; /* of its group of messages */
     weft_comm comm;
     weft_team *team; /* NULL: it is not committed */
     struct weftgaspi_commit *commit;
@@ -233,7 +233,7 @@ struct weftgaspi_group {
             gaspi_return_t code;
             void *result;
         } user;
-    } call; /* that is under way */
+    } call; /* the collective under way */
 };
 
 gaspi_return_t weftgaspi_groups_open(void);
@@ -277,10 +277,10 @@ void weftgaspi_count(enum weftgaspi_counter counter, int rank, uint64_t more);
 struct weftgaspi_peer {
     bool corrupt;
     weft_op reached; /* whose answer a call without time left under way (gaspi_proc_ping) */
-    uint64_t counters[WEFTGASPI_COUNTERS]; /* what is not by rank, rank 0 has */
+    uint64_t counters[WEFTGASPI_COUNTERS]; /* rank 0 has those that are not by rank */
     /* The newest put and the newest get of a queue, which stand for those before them. */
     weft_op newest[WEFTGASPI_QUEUES][2];
-    struct weftgaspi_place places[WEFTGASPI_SEGMENTS]; /* what was found before, and told */
+    struct weftgaspi_place places[WEFTGASPI_SEGMENTS]; /* segments found before, or told of */
 };
 static inline weft_op *weftgaspi_newest(int rank, const struct weftgaspi_queue *queue, bool get)
 {

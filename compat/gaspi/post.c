@@ -11,7 +11,7 @@
 struct request {
     bool read;
     bool alone;            /* a notification without transfers */
-    gaspi_number_t number; /* of transfers */
+    gaspi_number_t number; /* how many transfers */
     gaspi_rank_t rank;
     gaspi_queue_id_t queue;
     const gaspi_segment_id_t *local, *remote;

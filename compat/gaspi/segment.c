@@ -22,8 +22,8 @@ struct creation {
     gaspi_size_t bytes;
     bool bound; /* to memory of the program */
     void *memory;
-    bool under_way;        /* collectively, which may take several calls: */
-    gaspi_uint own, worst; /* what came of it here, and of all members; errors are not 0 */
+    bool under_way;        /* the collective call goes on, maybe for several calls */
+    gaspi_uint own, worst; /* result of this rank; worst of all members; errors are not 0 */
 };
 /* By segment; where this process's arguments are refused, which others hear of, by group. */
 static struct creation creations[WEFTGASPI_SEGMENTS + 1], refused[WEFTGASPI_GROUPS];

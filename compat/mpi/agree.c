@@ -10,10 +10,10 @@
 #include "request.h"
 
 enum {
-    LOOKS = 2000, /* at an agreement, before who waits for it sleeps between them */
+    LOOKS = 2000, /* looks at an agreement before a waiting thread sleeps between them */
     WORDS = WEFTMPI_NUMBERS / 64,
-    TAG_BITS = 17,                    /* of the program's tag, */
-    TAG_OF_ALL = 1 << (TAG_BITS - 1), /* which does not have this bit */
+    TAG_BITS = 17,                    /* bits of an agreement's tag below the number */
+    TAG_OF_ALL = 1 << (TAG_BITS - 1), /* agreements of all members; no program's tag has the bit */
 };
 _Static_assert(((int64_t)WEFTMPI_NUMBERS << TAG_BITS) - 1 <= WEFT_TAG_MOST,
                "numbers and tags are one tag");
@@ -26,19 +26,19 @@ enum step { FROM_FIRST, FROM_SECOND, TO_PARENT, FROM_PARENT, TO_FIRST, TO_SECOND
 struct weftmpi_agreement {
     struct weftmpi_agreement *next;
     struct weftmpi_comm *comm; /* NULL: this process gets none */
-    struct weftmpi_group *all; /* who agree */
-    int own, tag, context;     /* own: this process, among them */
+    struct weftmpi_group *all; /* the processes that agree */
+    int own, tag, context;     /* own: this process's number in `all` */
     MPI_Comm *made;
     struct weftmpi_call call;
     bool voting, over;
-    weft_status status; /* once it is over, */
-    int error;          /* and of this process alone */
+    weft_status status; /* how it ended, once it is over */
+    int error;          /* what this process brought: MPI_SUCCESS, or an error */
     unsigned attempt, looks;
-    int number; /* that is tried; -1: this process has not taken it */
+    int number; /* the number that is tried; -1: this process has not taken it */
     enum step step;
-    bool begun; /* the step */
+    bool begun; /* the step has begun */
     weft_message_op op;
-    size_t count; /* of words */
+    size_t count; /* words of the step's messages */
     uint64_t words[WORDS], theirs[WORDS];
 };
 

@@ -12,8 +12,8 @@ struct key {
     MPI_Comm_copy_attr_function *copy;
     MPI_Comm_delete_attr_function *erase;
     void *extra;
-    enum weftmpi_kind kind; /* of the objects that it is for */
-    bool freed;             /* by the program; values keep it */
+    enum weftmpi_kind kind; /* kind of objects that it is for */
+    bool freed;             /* the program has freed it; values keep it */
 };
 
 struct weftmpi_attribute {

@@ -66,7 +66,7 @@ int weftmpi_piece(const struct weftmpi_side *side, int i, struct weftmpi_element
  */
 struct row {
     char *at;
-    size_t *sizes, *offsets;     /* of unlike pieces */
+    size_t *sizes, *offsets;     /* of each piece, where they differ */
     struct weftmpi_elements own; /* this member's piece, in the buffer */
 };
 

@@ -12,17 +12,17 @@
 #define RECEIVES(N, A)                                                                             \
     void *receive, const N receive_counts[], const A receive_offsets[], MPI_Datatype receive_type
 
-/* The pieces of one side of a as its forms give them. */
+/* The pieces of one side of a collective, as its forms give them. */
 struct weftmpi_side {
     void *base;
-    MPI_Count count;               /* of each piece */
+    MPI_Count count;               /* elements of each piece */
     struct weftmpi_numbers counts; /* by piece; none: all have `count` */
     struct weftmpi_numbers displs; /* in extents, or bytes (handles); none: one after the other */
     MPI_Datatype handle;           /* of each piece */
     const MPI_Datatype *handles;   /* by piece; NULL: all have `handle` */
-    bool unlike;                   /* by piece, also where the call ignores the arrays */
-    bool same;                     /* all pieces are the first */
-    size_t kept;                   /* of a persistent one: elements of each array, copies */
+    bool unlike; /* pieces have counts of their own, even where the call ignores the arrays */
+    bool same;   /* all pieces lie at `base` */
+    size_t kept; /* of a persistent collective: elements of each array, which is a copy */
 };
 
 /* Those of the parameters above: `side` is send or receive. */
@@ -37,7 +37,7 @@ struct weftmpi_side {
 struct weftmpi_given {
     int (*begin)(struct weftmpi_request *request, const struct weftmpi_given *given);
     MPI_Comm comm;
-    struct weftmpi_comm *parent; /* of a persistent one: the program's, whose errors they are */
+    struct weftmpi_comm *parent; /* of a persistent one: the program's, which has the errors */
     enum weft_team_kind kind;
     struct weftmpi_side send, receive; /* of a broadcast and a reduction: receive has the type */
     int root;
@@ -79,7 +79,7 @@ int weftmpi_piece(const struct weftmpi_side *side, int i, struct weftmpi_element
 struct weftmpi_peers {
     int first, count;
     const int *members; /* NULL: no list. MPI_PROC_NULL: the piece is left out */
-    bool turned;        /* the pieces of each pair in turn */
+    bool turned;        /* the two pieces of each pair change places */
 };
 /* An exchange of pieces; the request's memory lives until it is over. */
 int weftmpi_exchange(struct weftmpi_request *request, enum weft_team_kind kind,

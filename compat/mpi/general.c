@@ -6,7 +6,7 @@ struct general {
     MPI_Grequest_free_function *release;
     MPI_Grequest_cancel_function *cancel;
     void *extra;
-    bool complete, freed; /* by the program: what comes last ends it */
+    bool complete, freed; /* by the program; the later of both ends it */
 };
 
 API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_function *release,

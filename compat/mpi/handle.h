@@ -142,7 +142,7 @@ struct weftmpi_object {
     void *handle;
     int references;                        /* of the standard's, which stay: whether it is there */
     struct weftmpi_errhandler *errhandler; /* of communicators and windows */
-    struct weftmpi_attribute *attributes;  /* of these and of datatypes */
+    struct weftmpi_attribute *attributes;  /* of communicators, windows and datatypes */
     struct weftmpi_info *info;             /* of communicators and windows; NULL: no keys */
 };
 
@@ -196,7 +196,7 @@ void weftmpi_drop(void *handle);
 struct weftmpi_slot {
     struct weftmpi_object *object;
     uint32_t generation; /* of the next handle, once it is free */
-    uint32_t next;       /* of the free ones, 0: none */
+    uint32_t next;       /* the next free slot; 0: none */
 };
 enum { WEFTMPI_CHUNK = 1 << 10, WEFTMPI_CHUNKS = 1 << 18 /* all that 28 bits number */ };
 extern struct weftmpi_slot *weftmpi_chunks[WEFTMPI_CHUNKS];

@@ -44,17 +44,17 @@ struct weftmpi_topology {
 struct weftmpi_comm {
     struct weftmpi_object object;
     struct weftmpi_group *group;
-    struct weftmpi_group *all;    /* of its messages: the group; of an intercommunicator both */
+    struct weftmpi_group *all;    /* the group; of an intercommunicator: both groups */
     struct weftmpi_group *remote; /* NULL: no intercommunicator */
     int size, rank;
-    int peers;     /* ranks of messages: size, or that of the remote group */
-    int own, base; /* in `all`: this process; and rank 0 of `peers` */
+    int peers;     /* ranks of its messages: size, or the size of the remote group */
+    int own, base; /* numbers in `all`: of this process; of rank 0 of `peers` */
     /* Of its groups of messages: WEFTMPI_GROUPS * number and those behind it; -1: not open yet. */
     int number;
     weft_comm messages, collectives;
     weft_team *team;
     struct weftmpi_topology *topology;
-    bool unnamed; /* by the program: its name is for texts */
+    bool unnamed; /* the program has given it no name: `name` is for texts */
     char name[MPI_MAX_OBJECT_NAME];
 };
 
@@ -67,7 +67,7 @@ struct weftmpi_run {
 /* What a datatype was made of, as programs ask for it. */
 struct weftmpi_contents {
     int combiner;
-    bool large; /* by a call with large counts, which `wides` are; else addresses */
+    bool large; /* made by a call with large counts: `wides` are counts, else addresses */
     MPI_Count integers, wides, types_count;
     MPI_Count *numbers;          /* the integers, then the wide ones */
     struct weftmpi_type **types; /* with a reference each */
@@ -91,8 +91,8 @@ struct weftmpi_type {
 
 struct weftmpi_op {
     struct weftmpi_object object;
-    void (*function)(void); /* of the program; NULL: of the standard's */
-    int number;             /* of those */
+    void (*function)(void); /* the program's; NULL: an operation of the standard */
+    int number;             /* number of the standard's operation */
     bool large;             /* the function is an MPI_User_function_c; else an MPI_User_function */
     bool commutes;
 };

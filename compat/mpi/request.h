@@ -38,23 +38,23 @@ struct weftmpi_request {
     bool plain; /* a message in a row: there is nothing to let go but the communicator */
     struct weftmpi_comm *comm;
     weft_message_op op;
-    struct weftmpi_call call; /* that began it; whose errors its own are */
+    struct weftmpi_call call; /* the call that began it, to which its errors belong */
     MPI_Status status;        /* once it is complete */
     int error;
-    struct weftmpi_request *next; /* among the orphans, or those that are over */
+    struct weftmpi_request *next; /* the next orphan, or the next that is over and kept */
     /* A plain one has no more than that. */
-    weft_message_op second; /* of SENDRECV, the send */
+    weft_message_op second; /* of SENDRECV: the send */
     weft_team_op *collective;
-    weft_op update; /* of RMA */
+    weft_op update; /* of RMA: the operation */
     /* What the program gave. The datatype is in use until it is over, and so is its operation. */
     struct weftmpi_elements elements;
     int peer, tag;
     struct weftmpi_op *operation;
     struct weftmpi_given *given; /* of a persistent collective: what it begins with */
     struct weftmpi_unpack *unpacks;
-    void (*finish)(struct weftmpi_request *); /* once it is complete, before these; or NULL */
-    struct weftmpi_memory *memory;            /* until it is complete */
-    void *state;                              /* of its way, and for `finish` */
+    void (*finish)(struct weftmpi_request *); /* called at its end, before `unpacks`; or NULL */
+    struct weftmpi_memory *memory;            /* freed when it is complete */
+    void *state;                              /* for its way, and for `finish` */
 };
 
 /* Requests that are over keep their slots, for the next ones: most programs make many. */

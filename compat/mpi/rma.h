@@ -9,8 +9,8 @@ struct weftmpi_reach {
     struct weftmpi_win *win;
     struct weftmpi_target *target;    /* NULL: MPI_PROC_NULL, or nothing is to be done */
     struct weftmpi_elements elements; /* at the target */
-    size_t at;         /* of them in the exposure; of a dynamic window their address */
-    weft_win exposure; /* of a dynamic window: that of the stretch at hand */
+    size_t at; /* place of the elements in the exposure; of a dynamic window: their address */
+    weft_win exposure; /* of a dynamic window: the one that has the stretch at hand */
     uintptr_t home;    /* the address of byte 0 of the exposure */
     const struct weftmpi_table *table; /* of a dynamic window: what is attached there */
     weft_op last;

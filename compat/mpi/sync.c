@@ -14,8 +14,8 @@ enum { TAG_POST, TAG_COMPLETE };
 
 enum {
     SLOTS = 4096,
-    LOOKS = 100,  /* at a lock, before who waits for it lets others run, */
-    YIELDS = 1000 /* and before it sleeps between them */
+    LOOKS = 100,  /* looks at a lock before a waiting thread lets others run */
+    YIELDS = 1000 /* looks at a lock before a waiting thread sleeps between them */
 };
 
 static uint64_t *words;       /* of this process; NULL: not yet */

@@ -42,7 +42,7 @@ ASK(Topo_test, COMM_IN, MPI_Comm, int, of->topology == NULL ? MPI_UNDEFINED : of
 
 /* A number is cut into n factors, which ascend: the cut at hand, and the best so far. */
 struct cuts {
-    int n, *now, *best, apart; /* apart: the largest and the smallest of the best */
+    int n, *now, *best, apart; /* apart: largest less smallest factor of the best */
 };
 
 /* Goes through the cuts of what is left, each with the largest small factors first. */

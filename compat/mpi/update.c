@@ -14,7 +14,7 @@ struct update {
     char *row, *old;      /* rows of operands, and for what was there; NULL: nobody asks */
     const void *expected; /* the update is made where this is there; NULL: always */
     bool words;           /* rows are aligned, and of a type that weft knows */
-    weft_type element;    /* if so */
+    weft_type element;    /* the type, where `words` */
     weft_operation function;
 };
 

@@ -18,15 +18,15 @@ enum weftmpi_epoch { WEFTMPI_CLOSED, WEFTMPI_FENCE, WEFTMPI_STARTED, WEFTMPI_LOC
 /* What this process knows of a member's part of a window. */
 struct weftmpi_target {
     weft_win win;   /* NONE: no bytes */
-    size_t at;      /* where the part begins there */
+    size_t at;      /* where the part begins in `win` */
     MPI_Aint bytes; /* of the part; dynamic: any address is meant */
     MPI_Aint unit;
-    uintptr_t home;    /* its address, at the member */
-    pid_t pid;         /* by which the kernel puts and gets; 0: weft does */
-    weft_win locks;    /* the member's words */
-    size_t lock_words; /* where this window's words begin among them */
-    int lock;          /* that this process has: 0, MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED */
-    bool nocheck;      /* which is not to be had, as the program says */
+    uintptr_t home;    /* address of the part, at the member */
+    pid_t pid;         /* the member's, for copies by the kernel; 0: weft copies */
+    weft_win locks;    /* the member's words of locks */
+    size_t lock_words; /* offset of this window's words in `locks` */
+    int lock;          /* held by this process: 0, MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED */
+    bool nocheck;      /* no word was updated for the lock (MPI_MODE_NOCHECK) */
     bool started;
     bool dirty; /* something may be under way; not kept with several threads */
     void *shared;
@@ -38,14 +38,14 @@ struct weftmpi_win {
     int flavor, model, unit;
     void *base;
     MPI_Aint bytes;
-    void *memory;    /* that was allocated for it; NULL: the program's, or another's */
+    void *memory;    /* allocated for it; NULL: the program's, or another process's */
     bool in_turn;    /* all updates of it are under the target's lock */
-    uint32_t number; /* that it is exposed under; 0: it is not */
-    int slot;        /* of its locks; -1: none */
+    uint32_t number; /* number of the exposure; 0: none */
+    int slot;        /* slot of its words of locks; -1: none */
     enum weftmpi_epoch epoch;
     int locks;                   /* targets that are locked one by one */
     int posted;                  /* origins of the exposure epoch; -1: there is none */
-    MPI_Request *completes;      /* the messages from them */
+    MPI_Request *completes;      /* for the messages with which the epoch's origins complete */
     struct weftmpi_table *table; /* of a dynamic window: what is attached */
     struct weftmpi_target *targets;
     bool unnamed;
