@@ -28,13 +28,12 @@ struct copy {
     uint64_t to, from, bytes; /* bytes: of a row */
     uint64_t rows, to_pitch, from_pitch;
     CUstream stream;
-    struct client_device *at; /* the stream's */
+    struct client_device *at; /* the stream's device */
     enum client_place to_place, from_place;
     struct client_device *to_device, *from_device;
-    struct weft_client_region
-        *region;  /* pinned, in which all of the host's side lies; NULL: none */
-    bool writers; /* something may write host memory meanwhile */
-    bool waits;   /* the caller does, in any case */
+    struct weft_client_region *region; /* pinned memory with all of the host's side; NULL: none */
+    bool writers;                      /* something may write host memory meanwhile */
+    bool waits;                        /* the caller waits in any case */
 };
 
 static CUresult synchronize(const struct copy *c)

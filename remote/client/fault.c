@@ -18,7 +18,7 @@ enum { PAGERS = 2 }; /* the second one for callbacks */
 static struct {
     int open; /* how many pagers there are */
     struct pager {
-        int ask[2]; /* the pipe */
+        int ask[2]; /* pipe of pointers to faults */
         struct weft_task task;
     } pager[PAGERS];
     struct weft_bell bell; /* rings for each answer */

@@ -20,21 +20,21 @@ enum { CLIENT_LANES = 64, CLIENT_DEVICES = WEFT_KNOWN_MOST, CLIENT_UNPRINTED = 1
 /* What a device is to another one, as bits. */
 enum client_peer {
     CLIENT_REACHES = 1, /* of another server: it has mapped memory of that one */
-    CLIENT_APART = 2,   /* the same: it could not */
+    CLIENT_APART = 2,   /* of another server: it could not map memory of that one */
     CLIENT_ENABLED = 4  /* the program's kernels may use memory of that one */
 };
 
 struct client_device {
     struct weft_known known;
-    uint64_t base, span;        /* of its memory */
-    uint64_t key;               /* of that region */
+    uint64_t base, span;        /* addresses of its memory */
+    uint64_t key;               /* network key of its memory */
     struct weft_ranges blocks;  /* its allocations */
     struct weft_ranges globals; /* variables of the program there */
     struct weft_ranges reached; /* slabs of other servers that it reaches; under `reaching` */
-    unsigned char peers[CLIENT_DEVICES]; /* enum client_peer, by client.device; the same */
+    unsigned char peers[CLIENT_DEVICES]; /* enum client_peer, by client.device; under `reaching` */
     CUstream paging;                     /* in which managed memory is copied; NULL: not yet */
-    uint64_t given, done; /* records; those that its default stream is known to have done */
-    bool works;           /* it was given work since there is such memory */
+    uint64_t given, done; /* records given; of these, known to be done by its default stream */
+    bool works;           /* it was given work since there is managed memory */
 };
 
 struct client_server {
@@ -48,19 +48,19 @@ struct client_call {
     CUresult result;
     uint64_t words[WEFT_WORDS_MOST];
     uint32_t count;
-    void *extra; /* of the caller's, `room` bytes */
+    void *extra; /* memory of the caller's, of `room` bytes */
     uint32_t room, got;
 };
 
 /* Something with a number, until a session says FREE. */
 struct client_copy {
     bool used;
-    bool called, ran;      /* its turn has come; of a callback: and gone */
-    struct weft_send send; /* bytes 0: not from here */
+    bool called, ran;      /* its turn has come; of a callback: it has run */
+    struct weft_send send; /* bytes 0: no copy from this process */
     CUhostFn run;
     void *argument;
     int process;                       /* of a callback: the session that waits for it */
-    struct weft_client_region *region; /* registered for it alone */
+    struct weft_client_region *region; /* registered for this copy alone */
 };
 
 /* Host memory that sessions may put into. */
@@ -84,9 +84,9 @@ struct client_kernel {
     struct client_library *library;
     struct client_function {
         uint64_t handle;     /* the session's; 0: not asked for yet */
-        int threads, shared; /* a launch may have: of a block, bytes of dynamic memory */
+        int threads, shared; /* of a launch, at most: threads of a block; bytes of dynamic memory */
     } on[CLIENT_DEVICES];    /* by device */
-    uint32_t count, bytes;   /* parameters; of all */
+    uint32_t count, bytes;   /* number of parameters; bytes of all */
     struct weft_parameter *parameters;
     char name[];
 };
@@ -103,18 +103,18 @@ struct weft_client {
     struct weft_lock lock;
     bool open;        /* calls are taken */
     bool left;        /* the network is closed, or about to be */
-    bool closing;     /* the tasks end */
-    bool running;     /* a callback does */
+    bool closing;     /* the tasks are to end */
+    bool running;     /* a callback runs */
     unsigned napping; /* threads that use the network's bell */
     bool manages;     /* there is, or was, managed memory */
-    bool direct;      /* WEFT_REMOTE_PIPE does not say otherwise */
-    CUresult late;    /* of a call that nobody waited for: client_tell */
-    uint32_t forks;   /* base/fork.h, when it was opened */
+    bool direct;      /* servers of a host copy by their driver (WEFT_REMOTE_PIPE=direct) */
+    CUresult late;    /* error of a call that nobody waited for (client_tell) */
+    uint32_t forks;   /* weft_forks (base/fork.h) when it was opened */
     struct weft_record_links links;
     struct client_server server[WEFT_LINK_PROCESSES]; /* by process */
     struct client_device device[CLIENT_DEVICES];      /* all that the servers have */
     int met;                                          /* how many of `device` there are */
-    struct weft_known_list known;                     /* those that the program sees */
+    struct weft_known_list known;                     /* devices that the program sees */
     struct client_call *lanes[CLIENT_LANES];          /* 0 is nobody's */
     struct client_copy copies[WEFT_COPIES];
     uint32_t next_copy;
@@ -123,9 +123,9 @@ struct weft_client {
     struct weft_sources sources;
     struct weft_plan plan; /* of copies between processes */
     struct weft_client_region *regions;
-    STAILQ_HEAD(, client_output) output; /* of kernels, to be printed */
+    STAILQ_HEAD(, client_output) output; /* what kernels wrote, to be printed */
     struct weft_lock printing, reaching; /* taken before `lock` */
-    uint64_t unprinted;                  /* bytes of it */
+    uint64_t unprinted;                  /* bytes in `output` */
     uint16_t calling[WEFT_COPIES];       /* callbacks whose turn it is, a ring */
     uint32_t first_calling, last_calling;
     struct weft_bell callbacks;
@@ -181,7 +181,7 @@ weft_status client_copy_notice(void *context, int process, enum weft_copy_step s
 /* ---- routes: which device a call is for */
 struct client_route {
     struct client_device *device;
-    bool fixed; /* by a handle */
+    bool fixed; /* a handle has named the device */
 };
 /* A stream's route: its own device's, the current one's for a default stream. */
 CUresult client_route_stream(struct client_route *route, CUstream stream);

@@ -65,11 +65,11 @@ static void drop_object(uint64_t number)
 
 struct call {
     enum weft_row row;
-    struct object of; /* the first one, or of no object: where it is made, and in which stream */
-    uint64_t first;   /* its number */
-    bool led, keeps, local; /* it was there; it changes; nothing is sent */
+    struct object of; /* copy of the first object; without one: the call's device and stream */
+    uint64_t first;   /* number of the first object */
+    bool led, keeps, local; /* `of` is set; it is written back; nothing is sent */
     uint32_t type;          /* WEFT_ROW_TYPE */
-    uint32_t bytes;         /* packed */
+    uint32_t bytes;         /* bytes of `packed` in use */
     uint32_t news, takes;
     bool waits;
     uint64_t inside; /* bit an argument: its bytes travel with the call, or the answer */

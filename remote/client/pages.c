@@ -9,7 +9,7 @@
 
 enum {
     RUN_MOST = 32, /* chunks that are fetched at once */
-    SMALL = 16     /* chunks: so small a block is fetched when a device was waited for */
+    SMALL = 16     /* chunks of a block that is fetched when a device was waited for, at most */
 };
 
 static uint32_t givers; /* calls that may give work, though they have left */

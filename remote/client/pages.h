@@ -11,12 +11,12 @@ enum state { WRITES, READS, CLOSED }; /* what the host does */
 struct client_block {
     struct client_block *next;
     uint64_t base, bytes; /* whole pages */
-    CUdeviceptr around;   /* the allocation that they lie in */
+    CUdeviceptr around;   /* the allocation that the pages lie in */
     unsigned char *alias; /* NULL: host and devices have one address space */
     unsigned flags;       /* of mapped host memory; 0: it is managed */
     struct client_device *home;
     uint64_t after, run;   /* the chunk behind those that were fetched last; how many these were */
-    uint64_t chunks, open; /* how many there are, and are not closed */
+    uint64_t chunks, open; /* how many chunks there are; how many are not closed */
     unsigned char state[];
 };
 

@@ -45,8 +45,8 @@ enum { GIVEN = 512 }; /* bytes of a request's structs */
 
 struct argument {
     enum weft_argument kind;
-    uint64_t word; /* or where its value is, or goes, of so many bytes */
-    size_t bytes;
+    uint64_t word; /* the value, or the address where it is or goes */
+    size_t bytes;  /* of the value at that address */
 };
 
 /* A stream leads, or an array; then an event, which may be of any device of the stream's server. */

@@ -13,7 +13,7 @@ enum { WEFT_PLAN_DEPTH = 64 /* most pieces of a copy that are under way at once 
 struct weft_plan {
     uint32_t depth; /* pieces under way at once; 0: as WEFT_STAGE_DEPTH of the source says */
     uint32_t unit;  /* bytes of a piece, in units of 4 KiB; 0: as WEFT_STAGE_PIECE says */
-    uint32_t each;  /* 1: the network comes to know memory for each piece alone, and forgets it */
+    uint32_t each;  /* 1: memory is registered with the network for each piece alone */
 };
 
 /* "direct" (the client's affair; where it cannot be, as "auto"), "auto", "once:8x256K",

@@ -18,20 +18,20 @@ enum { WEFT_COPIES = 4096 /* numbers of copies under way */ };
 /* What a copy is to its source. Travels as its bytes. */
 struct weft_send {
     uint32_t number;
-    int32_t owner, process; /* who hears; who gets it */
-    int32_t device;         /* a session's, which it finds itself; -1: host memory */
-    uint64_t from, bytes;   /* an address here */
-    uint64_t key, offset;   /* where it goes */
+    int32_t owner, process; /* who hears of its end; who gets the bytes */
+    int32_t device;       /* -1: host memory; else a device of the session, which finds it itself */
+    uint64_t from, bytes; /* address at the source; how many bytes */
+    uint64_t key, offset; /* key of the target's region; offset there */
     struct weft_plan plan;
 };
 
 struct weft_piece {
     struct weft_link_completion completion;
     struct weft_sending *sending;
-    uint64_t at; /* in the copy */
+    uint64_t at; /* offset in the copy */
     size_t bytes;
-    unsigned char *memory; /* to put from */
-    uint64_t key;          /* of that memory, where it is the piece's own */
+    unsigned char *memory; /* what is put from */
+    uint64_t key;          /* network key of `memory`, where it is the piece's own */
     enum {
         WEFT_PIECE_FREE,
         WEFT_PIECE_FETCHED,
@@ -46,24 +46,24 @@ struct weft_sending {
     struct weft_sources *sources;
     struct weft_sending *next;
     struct weft_send send;
-    uint64_t begun, put, delivered; /* bytes */
-    size_t piece;                   /* bytes of one */
-    uint32_t depth;                 /* how many at once */
-    bool told;                      /* its owner hears no more */
-    void (*over)(uint32_t number);  /* to be called at its end; NULL: nobody waits */
+    uint64_t begun, put, delivered; /* bytes of the copy that are so far */
+    size_t piece;                   /* bytes of a piece, at most */
+    uint32_t depth;                 /* pieces under way at once */
+    bool told;                      /* its owner was told of its end */
+    void (*over)(uint32_t number);  /* called at its end; NULL: nobody waits */
     struct weft_piece pieces[WEFT_PLAN_DEPTH];
 };
 
 struct weft_sources {
     struct weft_record_links *links;
-    struct weft_stage *stage; /* of staging memory; NULL: host memory alone */
+    struct weft_stage *stage; /* staging memory; NULL: only host memory is sent */
     /* How a session fetches device memory: begins a copy to a piece's memory, which is READY, or
      * FAILED, when that is over. Errors: NET_FULL: not now; DEVICE. */
     void *context;
     weft_status (*fetch)(void *context, struct weft_piece *piece, uint64_t from);
     struct weft_sending *first;
     uint64_t sent; /* bytes put so far */
-    uint64_t own;  /* bytes of memory of pieces' own */
+    uint64_t own;  /* bytes of memory that pieces have for themselves */
 };
 
 /*

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 enum {
-    NUMBER_BITS = 16 /* of a copy, in a notice */,
+    NUMBER_BITS = 16 /* bits of a copy's number in a notice */,
     NUMBERS = (1 << NUMBER_BITS) - 1,
     STRETCHES = 32,
     TELL_AT = WEFT_RING_BYTES / 4

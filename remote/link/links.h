@@ -32,18 +32,19 @@ enum weft_copy_step {
 
 /* A put that someone wants to hear of: begins what its cookie points to. */
 struct weft_link_completion {
-    uint32_t *sent; /* one less when its source may be used again; NULL: no matter */
-    void (*delivered)(struct weft_link_completion *completion); /* it is there; NULL: no matter */
+    uint32_t *sent; /* goes down by one when the put's source may be reused; NULL: none */
+    void (*delivered)(
+        struct weft_link_completion *completion); /* the put is there; NULL: no call */
 };
 
 struct weft_record_link {
     struct weft_ring_out out;
     struct weft_ring_in in;
     int host;          /* the first process of its host and user */
-    uint64_t key;      /* of the peer's inbox */
-    uint64_t inbox;    /* where in it this process's part begins */
-    uint64_t taken;    /* how far the peer has used records, as it says */
-    uint32_t *notices; /* that found no room; a growing list */
+    uint64_t key;      /* network key of the peer's inbox */
+    uint64_t inbox;    /* offset of this process's part in the peer's inbox */
+    uint64_t taken;    /* bytes of records that the peer has used, as it says */
+    uint32_t *notices; /* notices that found no room: a growing list */
     uint32_t first, count, capacity;
     uint32_t unsent; /* stretches of the mirror that the network still reads */
     struct weft_link_completion stretch;
@@ -59,8 +60,7 @@ struct weft_record_links {
     struct weft_net_device device;
     int process, processes;
     bool one_address_space;
-    bool shares_memory; /* all are one user's processes of one host, and not to be joined otherwise
-                         */
+    bool shares_memory; /* all are one user's processes of one host, joined by shm */
     unsigned char *inbox;
     size_t inbox_bytes;
     struct weft_record_link link[WEFT_LINK_PROCESSES]; /* by peer */

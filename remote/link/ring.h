@@ -17,18 +17,18 @@
 enum {
     WEFT_RECORD_UNIT = 16,
     WEFT_RING_BYTES = 1 << 20,
-    WEFT_RECORD_MOST = 128 << 10, /* of one record */
+    WEFT_RECORD_MOST = 128 << 10, /* bytes of a record, at most */
     WEFT_RECORD_SKIP = 0          /* a call: the rest of the ring is empty */
 };
 
 /* What a record begins with. */
 struct weft_record {
     uint16_t call;  /* wire/calls.h */
-    uint8_t lane;   /* of the thread that waits for the answer */
+    uint8_t lane;   /* of the thread that waits for the answer; 0: none does */
     uint8_t device; /* number on the server */
-    uint32_t bytes; /* of all of it: a multiple of WEFT_RECORD_UNIT */
+    uint32_t bytes; /* bytes of all of it: a multiple of WEFT_RECORD_UNIT */
     uint32_t extra; /* bytes of what follows the words */
-    uint32_t words; /* of 8 bytes, right behind this */
+    uint32_t words; /* words of 8 bytes, right behind this header */
 };
 _Static_assert(sizeof(struct weft_record) == WEFT_RECORD_UNIT, "a record's header is one unit");
 
@@ -44,15 +44,15 @@ static inline unsigned char *weft_record_extra(struct weft_record *record)
 struct weft_ring_out {
     unsigned char *mirror;
     uint64_t head;  /* records are complete up to here */
-    uint64_t put;   /* and were given to the network */
+    uint64_t put;   /* records were given to the network up to here */
     uint64_t taken; /* the receiver has used them up to here */
 };
 
 struct weft_ring_in {
     unsigned char *memory;
     uint64_t head; /* records have come up to here */
-    uint64_t tail; /* and were used */
-    uint64_t told; /* of that the sender knows */
+    uint64_t tail; /* records were used up to here */
+    uint64_t told; /* the sender knows of use up to here */
 };
 
 /*

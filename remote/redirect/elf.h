@@ -22,7 +22,7 @@ struct weft_elf {
     size_t size;
     enum weft_elf_kind kind;
     int symbols; /* section of .symtab; 0: none */
-    int dynamic; /* of .dynsym */
+    int dynamic; /* section of .dynsym; 0: none */
 };
 
 /* Reads the headers; `bytes` stay the caller's. Cannot fail: kind says what it is. */

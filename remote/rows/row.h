@@ -62,9 +62,9 @@ static inline bool weft_row_takes(enum weft_row_kind kind)
 /* An argument as a stub has it. */
 struct weft_row_argument {
     enum weft_row_kind kind;
-    uint32_t size;     /* of the parameter, */
-    const void *value; /* which is there */
-    uint64_t bytes;    /* of NEW, and of memory */
+    uint32_t size;     /* bytes of the parameter */
+    const void *value; /* where the parameter is */
+    uint64_t bytes;    /* of the memory at the parameter, or of what NEW makes */
 };
 
 /* How it travels: a word each; NEW and streams have none. Host memory is this word, and what is

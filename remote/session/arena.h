@@ -14,8 +14,8 @@ struct weft_session_arena {
     int device;                /* the driver's number */
     int passes;                /* its memory can be mapped by other processes */
     uint64_t base, span;       /* reserved; base 0: not yet */
-    uint64_t share, used;      /* bytes: the program may have, and has */
-    size_t granule;            /* of backing */
+    uint64_t share, used;      /* bytes that the program may have; that it has */
+    size_t granule;            /* unit of backing memory, in bytes */
     struct weft_ranges blocks; /* what is allocated */
     struct weft_ranges slabs;  /* what is backed */
 };

@@ -105,7 +105,7 @@ static int find_place(const struct weft_session *session, enum weft_argument kin
 
 static const struct {
     int (*take)(struct weft_session *session, struct weft_record *record, const uint64_t *word);
-    uint32_t words, given; /* how many; bytes of structs behind them */
+    uint32_t words, given; /* words of the request; bytes of structs behind them */
     enum weft_class class;
     uint8_t arguments[WEFT_WORDS_MOST + 1];
 } calls[WEFT_CALLS] = {

@@ -27,7 +27,7 @@ struct weft_session;
 
 struct session_kernel {
     CUfunction function;
-    uint32_t count, bytes; /* parameters; of all */
+    uint32_t count, bytes; /* number of parameters; bytes of all */
     struct weft_parameter parameters[];
 };
 
@@ -38,9 +38,9 @@ struct session_device {
     uint64_t arena_key;
     struct weft_ranges globals;      /* the program's variables there */
     struct weft_ranges reached;      /* slabs of other servers that it reaches */
-    CUstream in, out;                /* of copies between processes */
+    CUstream in, out;                /* of copies between processes: to the device, and from it */
     bool unmarked;                   /* something was delivered since the last mark */
-    CUevent events[SESSION_PENDING]; /* free ones */
+    CUevent events[SESSION_PENDING]; /* free events */
     uint32_t event_count;
 };
 
@@ -53,14 +53,14 @@ typedef CUresult session_then(struct weft_session *session, struct session_wait 
 struct session_wait {
     struct session_wait *next;
     int device;
-    int lane;           /* of who waits; -1: nobody */
-    session_then *then; /* NULL: nothing */
-    uint64_t value;     /* for then */
-    bool borrowed;      /* its event is the program's: it does not go back */
-    bool orphan;        /* which the program has destroyed meanwhile */
+    int lane;           /* of the thread that waits; -1: none does */
+    session_then *then; /* NULL: nothing is to be done */
+    uint64_t value;     /* an argument of `then` */
+    bool borrowed;      /* its event is the program's, and is not given back */
+    bool orphan;        /* its event is borrowed, and the program has destroyed it meanwhile */
     bool passed;
     CUresult result;
-    int chunk; /* of its copy: its bytes go with the answer; -1: none */
+    int chunk; /* the chunk of its copy, whose bytes go with the answer; -1: none */
     uint32_t count;
     CUevent events[];
 };
@@ -68,28 +68,28 @@ struct session_wait {
 /* A copy's gate in a stream, by the copy's number. */
 struct session_gate {
     bool closed;
-    struct session_held *held; /* it; NULL: not yet */
-    uint64_t mark; /* PUT has come: the copy is there with the mark before this; 0: not yet */
-    bool done;     /* it is there, perhaps before the gate */
-    bool go, told; /* GO has come; the program has told what to send */
+    struct session_held *held; /* the closed gate's record; NULL: not there yet */
+    uint64_t mark;             /* 1 + the mark with which the copy is there; 0: PUT has not come */
+    bool done;                 /* the copy is there, perhaps before the gate */
+    bool go, told;             /* GO has come; the program has told what to send */
     struct weft_send send;
 };
 
 /* What a record's order depends on. */
 struct session_touch {
-    uint64_t stream, events[2], function; /* handles; 0: none, for a stream the default one */
-    bool in_stream, blocking;             /* blocking: with the default stream, or it is that */
+    uint64_t stream, events[2], function; /* handles; 0: none, or the default stream */
+    bool in_stream, blocking; /* blocking: the stream is, or waits for, the default one */
     enum weft_class class;
 };
 
 /* A record that waits, or a closed gate. */
 TAILQ_HEAD(session_helds, session_held);
 struct session_held {
-    TAILQ_ENTRY(session_held) order; /* of all */
+    TAILQ_ENTRY(session_held) order; /* in the session's `held` */
     TAILQ_ENTRY(session_held) turn;  /* in `after` of another, or in the session's `ready` */
-    struct session_helds after;      /* who waits for this to go */
+    struct session_helds after;      /* records that wait for this one to go */
     struct session_touch touch;
-    _Alignas(WEFT_RECORD_UNIT) struct weft_record record; /* and what belongs to it */
+    _Alignas(WEFT_RECORD_UNIT) struct weft_record record; /* with its words and extra bytes */
 };
 
 struct weft_session {
@@ -100,35 +100,35 @@ struct weft_session {
     struct session_device device[WEFT_LINK_DEVICES];
     int current; /* device whose context the driver has; -1: none */
     struct weft_handles handles;
-    CUresult sticky; /* of a record without an answer: goes with the next answer */
+    CUresult sticky; /* error of a record without an answer: goes with the next answer */
     bool ends;
-    uint64_t looked; /* at the program, when */
-    uint64_t idle;   /* ns for which it has asked for nothing, as seen then */
-    bool asks;       /* it has since */
+    uint64_t looked; /* when it was last looked whether the program is idle */
+    uint64_t idle;   /* ns for which the program had asked for nothing at `looked` */
+    bool asks;       /* the program has asked for something since `looked` */
     struct session_wait *waits, **last_wait;
     uint32_t wait_count;
-    struct session_helds held, ready; /* hold.c: all; those whose turn has come */
+    struct session_helds held, ready; /* hold.c: all that is held; those whose turn has come */
     uint64_t held_bytes;
     unsigned char (*chunks)[WEFT_COPY_INSIDE];
-    bool chunk_used[SESSION_CHUNKS];   /* by a wait */
-    unsigned char *image;              /* that the program is sending */
-    uint64_t image_whole, image_bytes; /* as it is announced, as it has come */
+    bool chunk_used[SESSION_CHUNKS];   /* a wait has the chunk */
+    unsigned char *image;              /* code that the program is sending */
+    uint64_t image_whole, image_bytes; /* bytes of it announced; bytes that have come */
     struct session_share *shares;
-    int door; /* where other servers leave descriptors of their memory; -1: nowhere */
-    struct weft_ranges kept; /* addresses of other servers' arenas */
-    uint64_t tickets;        /* of descriptors that were left */
-    bool prints;             /* a kernel may have */
+    int door;                /* socket where other servers leave descriptors of memory; -1: none */
+    struct weft_ranges kept; /* addresses reserved for other servers' arenas */
+    uint64_t tickets;        /* descriptors that this session has numbered so far */
+    bool prints;             /* code that was loaded may print */
     uint64_t output[2];      /* bytes of limits->output that the program has been sent */
     /* copies between processes */
-    struct session_gate *gates;       /* by number */
-    uint16_t delivering[WEFT_COPIES]; /* gates with marks, a ring */
+    struct session_gate *gates;       /* by the copy's number */
+    uint16_t delivering[WEFT_COPIES]; /* a ring of copies whose gates have marks */
     uint32_t first_delivering, last_delivering;
     struct weft_sources sources;
     struct {
         CUevent event[WEFT_LINK_DEVICES];
     } marks[SESSION_MARKS];
     uint64_t mark;
-    void *stage_memory; /* our own, where the network has none */
+    void *stage_memory; /* pinned staging memory, where the network has none */
 };
 
 /* ---- session.c */

@@ -17,7 +17,7 @@
 struct session_object {
     const char *type;
     uint64_t value;  /* a pointer or a number */
-    CUstream stream; /* as the library knows it */
+    CUstream stream; /* the stream that the library was last given for it */
     int late;        /* status of a call that nobody waited for; comes with the next one */
 };
 
@@ -29,12 +29,12 @@ struct row_call {
     void *function;
     const unsigned char *words, *bytes, *end; /* what is left of the record */
     int result;                               /* not CUDA_SUCCESS: the function is not called */
-    bool wrong;  /* an argument makes no sense to the library: nor then */
-    bool called; /* it was */
+    bool wrong;  /* an argument makes no sense to the library: the function is not called */
+    bool called; /* the function was called */
     int status;  /* the function's own */
     struct session_object *first;
     struct weft_place *dropped;
-    uint64_t made[WEFT_WORDS_MOST - 1]; /* by NEW: what, then its handle */
+    uint64_t made[WEFT_WORDS_MOST - 1]; /* by NEW: the object made, then its handle */
     const char *types[WEFT_WORDS_MOST - 1];
     uint32_t news, taken;
     unsigned char *takes; /* room for WEFT_ROW_TAKES bytes */
@@ -49,8 +49,8 @@ struct row_call {
 
 static const struct library {
     const char *file;
-    int missing, invalid;        /* statuses */
-    const char *handle, *setter; /* its type, and the function that gives it a stream */
+    int missing, invalid;        /* statuses: no such library; a wrong argument */
+    const char *handle, *setter; /* type of its handle; function that gives that a stream */
     int (*set)(void *setter, uint64_t handle, CUstream stream);
 } libraries[WEFT_LIBRARIES] = {
 #define LIBRARY(name, shared, type, function, missing_status, invalid_status, ...)                 \

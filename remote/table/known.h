@@ -17,7 +17,7 @@ enum { WEFT_ATTRIBUTES = 160, WEFT_KNOWN_MOST = 256 };
 struct weft_facts {
     char name[128];
     unsigned char uuid[16];
-    uint64_t memory; /* that this program may have */
+    uint64_t memory; /* bytes that this program may have */
     char pci[32];
     int32_t driver, devices; /* its version; how many devices the session has */
     int32_t attributes[WEFT_ATTRIBUTES];

@@ -18,19 +18,19 @@ enum weft_call {
     WEFT_CALLS,
     WEFT_CALL_answer = WEFT_CALLS, /* to the program: its error, in the upper half one of a call
                                     * that nobody waited for, then the call's words */
-    WEFT_CALL_output               /* to it, too: 1 or 2, and behind it what kernels have printed */
+    WEFT_CALL_output               /* to the program: 1 or 2, and behind it what kernels printed */
 };
 
 enum weft_class {
     WEFT_CLASS_CALL,    /* the thread waits for the answer */
     WEFT_CLASS_ASK,     /* a CALL that finds out whether something is done: it is never held */
     WEFT_CLASS_ALL,     /* a CALL that comes after all that its device was given */
-    WEFT_CLASS_POST,    /* it does not; an error comes with a later answer */
-    WEFT_CLASS_DATA,    /* either, as END where it waits; bytes may follow the words */
+    WEFT_CLASS_POST,    /* the thread does not wait; an error comes with a later answer */
+    WEFT_CLASS_DATA,    /* a POST, or an END where the thread waits; bytes may follow the words */
     WEFT_CLASS_LIBRARY, /* DATA that comes after all of this class that its device was given */
     WEFT_CLASS_FACT,    /* a CALL that comes after nothing that its stream was given */
-    WEFT_CLASS_CHANGE,  /* an END that calls of its function come after, and before */
-    WEFT_CLASS_END,     /* a CALL; one that is held is answered before */
+    WEFT_CLASS_CHANGE,  /* an END; calls of its function keep their order before and after it */
+    WEFT_CLASS_END,     /* a CALL that is answered at once where it is held */
     WEFT_CLASS_BEFORE,  /* a CALL that needs no context of its device */
     WEFT_CLASS_GATE     /* a POST that others wait for: a wrong handle ends the session */
 };
@@ -47,7 +47,7 @@ enum weft_argument {
     WEFT_TEXTURE,
     WEFT_SURFACE,
     WEFT_IN,
-    WEFT_OUT, /* of the answer */
+    WEFT_OUT, /* a word of the answer */
     WEFT_GIVE,
     WEFT_TAKE
 };

@@ -41,7 +41,7 @@ struct weft_signed_request {
 
 struct weft_hello_answer {
     uint32_t no;              /* enum weft_no, or of a later version */
-    uint32_t clients, places; /* clients of places are served */
+    uint32_t clients, places; /* programs that are served; how many there may be */
 };
 _Static_assert(sizeof(struct weft_greeting) == 8 + 4 + 32 &&
                    sizeof(struct weft_signed_request) == 32 + 3 * 4 + 2 * 128 &&
