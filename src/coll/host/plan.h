@@ -52,10 +52,10 @@ struct weft_team {
     weft_job *job;
     weft_comm comm;
     int members, me;
-    bool launches; /* its calls are launched, where ccl/ knows them */
+    bool launches; /* its calls are launched where ccl/ supports them */
     const char *name;
     const char *const *names;
-    uint32_t number;                /* of the next collective */
+    uint32_t number;                /* number of the next collective */
     int history[WEFT_TEAM_HISTORY]; /* the latest tags, by number; negative: it went by parts */
     bool asked;                     /* weft_shared_agree was called */
     struct weft_team_parts *parts;  /* what the members share (shared.h); NULL: they do not */
