@@ -27,7 +27,7 @@ struct weft_net;
 struct weft_net_put {
     int process;
     uint64_t key;               /* the target's region, as its reg gave it */
-    uint64_t offset;            /* in that region */
+    uint64_t offset;            /* bytes from the start of the target's region */
     uint64_t place[2];          /* what `place` gave of the region there; zero: not known */
     const void *source;         /* never NULL */
     size_t bytes;               /* bytes of a row */
@@ -63,7 +63,7 @@ struct weft_net_events {
 
 /* A notice; the data before it was delivered. */
 struct weft_net_delivery {
-    int process; /* whose; -1: the network cannot tell */
+    int process; /* the sender; -1: the network cannot tell */
     uint32_t notice;
 };
 

@@ -49,7 +49,7 @@ struct weft_transport_caps {
 struct weft_transport_write {
     int process;
     uint64_t place[2]; /* of the target's region, as its reg gave it */
-    uint64_t offset;   /* in that region */
+    uint64_t offset;   /* bytes from the start of the target's region */
     const void *source;
     size_t bytes;
     void *mr; /* of the registration in which the source lies; NULL: it lies in none */

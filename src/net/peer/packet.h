@@ -51,7 +51,7 @@ enum weft_entry_kind {
 
 /* Several rows of a put, one after the other. */
 struct weft_entry_rows {
-    uint64_t pitch; /* from a row to the next in the region */
+    uint64_t pitch; /* bytes from a row to the next in the region */
     uint64_t rows;
 };
 static_assert(sizeof(struct weft_entry_rows) == 16, "the same on both sides");

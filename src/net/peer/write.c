@@ -15,7 +15,7 @@
 #include "order/atomic.h"
 
 enum {
-    COPY = 8192, /* what is longer is not copied if it need not be */
+    COPY = 8192, /* bytes of the longest put that is copied where it cannot be written */
     LOOKS = 64,  /* puts under way that a put is compared with */
     NOTICE_BITS = 32,
     SPREAD = 2 * WEFT_PEER_WINDOW - 1, /* the low bits that tell a number in the window */

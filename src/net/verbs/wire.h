@@ -29,15 +29,15 @@ static_assert(sizeof(struct weft_verbs_address) == 40, "the same on both sides, 
 /* Control datagrams. */
 enum weft_verbs_control_kind {
     WEFT_VERBS_REQUEST = 1, /* join yours to this queue pair of mine; said until answered */
-    WEFT_VERBS_REPLY        /* it is joined to yours */
+    WEFT_VERBS_REPLY        /* this queue pair of mine is joined to yours */
 };
 
 struct weft_verbs_control {
-    uint64_t token; /* of the process that it is said to */
+    uint64_t token; /* the receiver's */
     uint32_t kind;
-    uint32_t process; /* who says so */
-    uint32_t qpn;     /* its queue pair */
-    uint32_t psn;     /* its first packet's number */
+    uint32_t process; /* the sender */
+    uint32_t qpn;     /* number of the sender's queue pair */
+    uint32_t psn;     /* number of the sender's first packet */
 };
 static_assert(sizeof(struct weft_verbs_control) == 24, "the same on both sides, no padding");
 

@@ -27,7 +27,7 @@ static weft_status no_pair(struct weft_transport *t, const char *what)
 /* What takes a queue pair to its next state. */
 struct step {
     struct ibv_qp_attr attr;
-    int mask; /* of it, besides the state */
+    int mask; /* which attributes are set, besides the state */
 };
 
 /* A new pair, taken through its states; NULL: errno says why not. */
