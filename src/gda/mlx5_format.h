@@ -26,7 +26,7 @@ enum weft_mlx5_opcode {
 enum {
     WEFT_MLX5_SLOT = 64,
     WEFT_MLX5_UNIT = 16,
-    WEFT_MLX5_SLOTS_MOST = 2, /* of a request here */
+    WEFT_MLX5_SLOTS_MOST = 2, /* slots of a request here, at most */
     WEFT_MLX5_WORDS = WEFT_MLX5_SLOTS_MOST * WEFT_MLX5_SLOT / 8,
     WEFT_MLX5_INLINE_SLOT = 28, /* bytes that fit into a request of one slot */
     WEFT_MLX5_INLINE_MOST = 92, /* bytes that fit into one of two slots */
