@@ -43,7 +43,7 @@ struct worker {
     const struct weft_workers *workers;
     const struct weft_launch *launch;
     int index;
-    int first, end; /* its ranks */
+    int first, end; /* it runs ranks first to end - 1 */
     struct rank *ranks;
     struct gate *gate;
     struct weft_task task;

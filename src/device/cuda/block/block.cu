@@ -61,7 +61,7 @@ WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, 
     errand.address = __shfl_sync(WEFT_ALL_LANES, field, 1);
     errand.word = field;
     errand.shares = shares;
-    weft_polled(); /* what the host has seen done before is visible to the errand, */
+    weft_polled(); /* what the host has seen done before is visible to the errand */
     __syncwarp();
     const uint64_t done = do_errand(&errand, head & 0xff);
     if ((head & 0xff) == WEFT_ERRAND_DELIVER || (head & 0xff) == WEFT_ERRAND_FEW) {
