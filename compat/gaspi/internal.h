@@ -276,7 +276,7 @@ void weftgaspi_count(enum weftgaspi_counter counter, int rank, uint64_t more);
 
 struct weftgaspi_peer {
     bool corrupt;
-    weft_op reached; /* whose answer a call without time left under way (gaspi_proc_ping) */
+    weft_op reached; /* a read that gaspi_proc_ping began and did not wait for to the end */
     uint64_t counters[WEFTGASPI_COUNTERS]; /* rank 0 has those that are not by rank */
     /* The newest put and the newest get of a queue, which stand for those before them. */
     weft_op newest[WEFTGASPI_QUEUES][2];

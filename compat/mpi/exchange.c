@@ -37,7 +37,7 @@ int weftmpi_exchange(struct weftmpi_request *request, enum weft_team_kind kind,
     TRY(pieces_of(request, in_place ? receive : send, to, in_place ? WEFTMPI_COPY : WEFTMPI_TAKE,
                   pieces, &sends));
     TRY(pieces_of(request, receive, from, WEFTMPI_FILL, pieces + sends, &receives));
-    const weft_piece *own = pieces + request->comm->rank; /* of what is sent; where it arrives: */
+    const weft_piece *own = pieces + request->comm->rank; /* sent to itself; own[sends]: received */
     if (among)
         TRY(weftmpi_check_own(own->data, own->bytes, own[sends].data, own[sends].bytes));
     return TEAM(exchange, kind, pieces, sends, pieces + sends, receives);

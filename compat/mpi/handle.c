@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 static const struct {
-    const char *text; /* of a handle that is none */
+    const char *text; /* what a wrong handle is */
     int error_class;
     void (*end)(void *object); /* what an object holds is let go; NULL: nothing */
 } kinds[] = {

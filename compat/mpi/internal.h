@@ -101,7 +101,7 @@ struct weftmpi_request; /* request.h */
 
 enum {
     WEFTMPI_GROUPS = 4, /* numbers of groups for a communicator; the third is WORLD's alone */
-    WEFTMPI_NUMBERS = WEFT_MESSAGE_GROUPS / WEFTMPI_GROUPS /* of communicators */
+    WEFTMPI_NUMBERS = WEFT_MESSAGE_GROUPS / WEFTMPI_GROUPS /* numbers of communicators */
 };
 
 /* Elements of a datatype in the program's buffer. */

@@ -34,7 +34,7 @@ struct weftmpi_request {
     struct weftmpi_object object; /* without a handle: on the stack of a blocking call */
     enum weftmpi_way way;
     bool persistent, active, complete;
-    bool waits; /* of a blocking call */
+    bool waits; /* it is the request of a blocking call */
     bool plain; /* a message in a row: there is nothing to let go but the communicator */
     struct weftmpi_comm *comm;
     weft_message_op op;
