@@ -39,7 +39,7 @@ struct client_device {
 
 struct client_server {
     const char *name;
-    int first, devices; /* of client.device */
+    int first, devices; /* index of its first one in client.device; how many it has */
 };
 
 /* A call whose thread waits. */

@@ -26,7 +26,7 @@
 enum { JUMP = 14 };
 
 struct work {
-    void *runtime; /* of dlopen */
+    void *runtime; /* handle of the runtime, from dlopen */
     uint64_t base; /* where the program is loaded */
     int memory;    /* /proc/self/mem */
     char failed[64];

@@ -19,7 +19,7 @@ struct weft_facts {
     unsigned char uuid[16];
     uint64_t memory; /* bytes that this program may have */
     char pci[32];
-    int32_t driver, devices; /* its version; how many devices the session has */
+    int32_t driver, devices; /* the driver's version; how many devices the session has */
     int32_t attributes[WEFT_ATTRIBUTES];
     uint64_t peers; /* bit a device: the driver's own copies reach it */
 };

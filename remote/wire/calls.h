@@ -80,10 +80,10 @@ enum weft_argument {
 enum {
     WEFT_COPY_INSIDE = 64 << 10, /* bytes of a copy that travel inside a record */
     WEFT_PARAMETERS = 32764,     /* bytes of a launch's parameters, CUDA's own limit */
-    WEFT_WORDS_MOST = 8,         /* of a request, and of an answer */
+    WEFT_WORDS_MOST = 8,         /* words of a request, or of an answer */
     WEFT_IMAGE_PIECE = 64 << 10,
     WEFT_OUTPUT_PIECE = 8 << 10,
-    WEFT_NAME_MOST = 4096 /* of a kernel */
+    WEFT_NAME_MOST = 4096 /* bytes of a kernel's name */
 };
 
 /*
