@@ -74,6 +74,7 @@ const char *weft_ofi_error(long code)
  * fewer than there are connections some are refused. A process that puts to itself has two.
  * Over tcp it would post 4,096 receives of its own, and fill their 72 MiB at the start; 128 are
  * what it posts over devices.
+ * It looks at connections under way every 10 ms unless told; each has three such steps.
  */
 static void prepare_rxm(int processes)
 {
@@ -82,6 +83,7 @@ static void prepare_rxm(int processes)
     snprintf(text, sizeof(text), "%d", processes + 1);
     setenv("FI_UNIVERSE_SIZE", text, 0);
     setenv("FI_OFI_RXM_MSG_RX_SIZE", "128", 0);
+    setenv("FI_OFI_RXM_CM_PROGRESS_INTERVAL", "1000", 0); /* us */
 }
 
 enum want { MESSAGES, WRITES, ORDERED_WRITES };
