@@ -124,16 +124,16 @@ static CUresult fetch(struct client_block *b, uint64_t first, uint64_t count, en
     return result == CUDA_SUCCESS ? managed_set(b, first, count, state) : result;
 }
 
-/* How many are fetched, of which the first is touched: the more, the longer it goes on so. */
+/* How many are opened, of which the first is touched: the more, the longer it goes on so. */
 static uint64_t next_run(struct client_block *b, uint64_t chunk)
 {
-    const uint64_t closed = run_of(b, chunk);
+    const uint64_t alike = run_of(b, chunk);
 
     if (chunk != b->after)
         b->run = 1;
     else if (b->run < RUN_MOST)
         b->run *= 2;
-    const uint64_t count = b->run < closed ? b->run : closed;
+    const uint64_t count = b->run < alike ? b->run : alike;
     b->after = chunk + count;
     return count;
 }
@@ -147,12 +147,12 @@ static uint64_t chunk_of(const struct client_block *b, uint64_t address)
 static CUresult open_chunk(struct client_block *b, const struct client_fault *fault)
 {
     const uint64_t chunk = chunk_of(b, fault->address);
+    const enum state wanted = fault->writes ? WRITES : READS, now = b->state[chunk];
 
-    if (b->state[chunk] == READS && fault->writes)
-        return managed_set(b, chunk, 1, WRITES);
-    return b->state[chunk] == CLOSED /* else another thread was first */
-               ? fetch(b, chunk, next_run(b, chunk), fault->writes ? WRITES : READS)
-               : CUDA_SUCCESS;
+    if (now <= wanted) /* another thread was first */
+        return CUDA_SUCCESS;
+    return now == CLOSED ? fetch(b, chunk, next_run(b, chunk), wanted)
+                         : managed_set(b, chunk, next_run(b, chunk), wanted);
 }
 
 enum client_fault_answer managed_answer(const struct client_fault *fault)
