@@ -186,12 +186,28 @@ static weft_status send_mine(struct weft_job *job, enum weft_exchange_op op, con
     return weft_control_send(job->control, WEFT_FRAME_EXCHANGE, frame, sizeof(head) + bytes);
 }
 
+/*
+ * A run of a job's only process begins and ends without a frame, unless it fails: then that is in
+ * the channel. All that ranks asked of the monitor they have seen answered.
+ */
+static bool runs_alone(struct weft_job *job, enum weft_exchange_op op)
+{
+    if (job->numbers.processes > 1 || (op != WEFT_EXCHANGE_RUN && op != WEFT_EXCHANGE_RAN) ||
+        weft_job_is_failing(job))
+        return false;
+    if (op == WEFT_EXCHANGE_RAN)
+        weft_collective_sweep(job);
+    return true;
+}
+
 weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
                           size_t bytes, void *all)
 {
     WEFT_TRY(weft_job_status(job));
-    WEFT_TRY(send_mine(job, op, mine, bytes));
     weft_bell_ring(job->proxy.command_bell); /* a batch of the host program may hold it back */
+    if (runs_alone(job, op))
+        return WEFT_OK;
+    WEFT_TRY(send_mine(job, op, mine, bytes));
     for (int p = 0; p < job->numbers.processes; p++) {
         WEFT_FREED struct arrival *a = await(job, op, p);
         if (a == NULL)

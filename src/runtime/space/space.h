@@ -140,7 +140,8 @@ const char *weft_collective_name(uint64_t op, bool host);
  */
 struct weft_elsewhere;
 bool weft_collective_elsewhere(const struct weft_job *job, struct weft_elsewhere *first);
-/* Frees what a finished run left behind. Monitor only, at one point of the control channel. */
+/* Frees what a finished run left behind. At one point of the control channel; in a job of one
+ * process when the run has ended. */
 void weft_collective_sweep(struct weft_job *job);
 
 #endif
