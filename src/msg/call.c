@@ -1,14 +1,13 @@
-/* msg/call.c - see the header. The program's threads; as a call begins, it takes the lock. */
+/* msg/call.c - see the header. Threads of the program call it; a call begins by taking the lock. */
 #include "msg/call.h"
 
 #include "runtime/space/tables.h"
 
 #include <stdlib.h>
 
-/*
- * Those of communicators that had the same place in the table before, if nothing is left in them.
- * The program says that they are gone, not a frame: other processes may name any handle.
- */
+/* Drops contexts of communicators that had the same place in the table before, if nothing is left
+ * in them. Only a call of the program leads here, not a frame: other processes may name any
+ * handle. */
 static void drop_earlier(struct weft_messages *m, weft_comm comm)
 {
     struct weft_msg_context *next = *weft_context_bin(&m->contexts, comm), *context;
@@ -22,10 +21,9 @@ static void drop_earlier(struct weft_messages *m, weft_comm comm)
     }
 }
 
-/*
- * The context of a group of weft_host_split, whose members become known at its first use. NULL: it
- * is none of this process, or (*memory false) there is no memory. Tables and messages locked.
- */
+/* Finds or makes the context of a group of weft_host_split, whose members become known at its first
+ * use. NULL: this process is not in it, or (*memory false) memory is missing. The caller has locked
+ * tables and messages. */
 static struct weft_msg_context *context_of_group(struct weft_messages *m, weft_comm comm,
                                                  bool *memory)
 {

@@ -14,7 +14,7 @@ struct weft_msg_call {
     int process, tag; /* of the other side; WEFT_ANY */
 };
 
-/* The call may be made; the lock is held. Errors: the job's, ARGUMENT, STATE. */
+/* Begins a call. OK: the job is ready, and the lock is held. Errors: the job's, ARGUMENT, STATE. */
 static inline weft_status weft_msg_begin(struct weft_msg_call *call, weft_job *job,
                                          const char *name)
 {
@@ -27,13 +27,13 @@ static inline weft_status weft_msg_begin(struct weft_msg_call *call, weft_job *j
     weft_msg_lock(call->m);
     return WEFT_OK;
 }
-/* The same, with a communicator. Errors: COMM, too. */
+/* Begins a call that names a communicator. Errors: those of weft_msg_begin, COMM. */
 weft_status weft_msg_begin_in(struct weft_msg_call *call, weft_job *job, const char *name,
                               weft_comm comm);
-/* The same, with a member and a tag; wild: WEFT_ANY is one. Errors: RANK, TAG, too. */
+/* Begins a call that names a member and a tag; wild: WEFT_ANY will do. More errors: RANK, TAG. */
 weft_status weft_msg_begin_any(struct weft_msg_call *call, weft_job *job, const char *name,
                                weft_comm comm, int member, int tag, bool wild);
-/* The same, and quick for what names a member and a tag where the last call was. */
+/* Does what weft_msg_begin_any does, and is quick if the last call named the same communicator. */
 WEFT_HOT weft_status weft_msg_begin_with(struct weft_msg_call *call, weft_job *job,
                                          const char *name, weft_comm comm, int member, int tag,
                                          bool wild)
@@ -53,23 +53,21 @@ WEFT_HOT weft_status weft_msg_begin_with(struct weft_msg_call *call, weft_job *j
     call->process = weft_context_process(call->context, member);
     return WEFT_OK;
 }
-/* An error that is said; the lock is given up. */
+/* Says why a call is refused, gives the lock up, and returns the status. */
 #define weft_msg_refuse(call, status, format, ...)                                                 \
     ({                                                                                             \
         weft_msg_unlock((call)->m);                                                                \
         weft_refused((call)->m->job, (status), "%s: " format, (call)->name, __VA_ARGS__);          \
     })
 
-/*
- * Who watches waits says by words(of, tag, ...) what a message of the communicator belongs to;
- * NULL: its tag. Monitor only, messages locked. Errors: those of weft_msg_begin_in.
- */
+/* Names messages of a communicator for people: explain.c calls words(of, tag, ...) with the lock
+ * held; words NULL: it names the tag. Errors: those of weft_msg_begin_in. */
 weft_status weft_msg_name_tags(struct weft_job *job, weft_comm comm,
                                void (*words)(const void *of, int tag, char *text, size_t bytes),
                                const void *of);
 
-/* An operation of the program's; NULL: it is none, or a matched message where `matched` is not set,
- * which is said, and the lock is given up. */
+/* weft_msg_find: the transfer of an operation, a matched message if and only if `matched`. NULL: it
+ * is none; weft_msg_not_found has said so, and has given the lock up. */
 struct weft_transfer *weft_msg_not_found(struct weft_msg_call *call, weft_message_op op,
                                          bool matched);
 static inline struct weft_transfer *weft_msg_find(struct weft_msg_call *call, weft_message_op op,
@@ -81,7 +79,7 @@ static inline struct weft_transfer *weft_msg_find(struct weft_msg_call *call, we
                ? transfer
                : weft_msg_not_found(call, op, matched);
 }
-/* A new one for the call. NULL: no memory; said, the lock is given up. */
+/* weft_msg_make: a new transfer. NULL: no memory; that was said, and the lock given up. */
 struct weft_transfer *weft_msg_not_made(struct weft_msg_call *call);
 static inline struct weft_transfer *weft_msg_make(struct weft_msg_call *call,
                                                   enum weft_transfer_state state)
@@ -101,9 +99,9 @@ static inline bool weft_msg_is_none(weft_message_op op)
 {
     return op.index == 0 && op.generation == 0;
 }
-/* *message, which may be NULL, tells of an operation that is none. */
+/* Fills *message, which may be NULL, for an operation that is WEFT_MESSAGE_NONE. */
 void weft_msg_tell_none(weft_message *message);
-/* *message, which may be NULL, tells of one that is complete. Its status. */
+/* Fills *message, which may be NULL, from a transfer that is complete; returns its status. */
 static inline weft_status weft_msg_tell(const struct weft_transfer *transfer, weft_message *message)
 {
     if (message != NULL) {
@@ -114,7 +112,7 @@ static inline weft_status weft_msg_tell(const struct weft_transfer *transfer, we
     }
     return transfer->message.status;
 }
-/* The same, and the operation is over; that a message did not fit is said. */
+/* weft_msg_end: tells *message, frees the transfer; says if the buffer was too small. */
 void weft_msg_does_not_fit(struct weft_msg_call *call, const struct weft_transfer *transfer);
 static inline weft_status weft_msg_end(struct weft_msg_call *call, struct weft_transfer *transfer,
                                        weft_message *message)
@@ -130,9 +128,9 @@ static inline weft_status weft_msg_end(struct weft_msg_call *call, struct weft_t
 }
 /* For weft_msg_wait: whether a transfer is complete. */
 bool weft_msg_is_done(struct weft_messages *m, void *transfer);
-/* Whether an operation is complete, or none; nothing is looked at for it. Lock free, any task. */
+/* Whether an operation is complete, or none, without a round. It takes the lock; any task calls. */
 bool weft_msg_is_over(struct weft_messages *m, weft_message_op op);
-/* Waits until it is, as weft_msg_wait, and ends it; gives the lock up. */
+/* Blocks, as weft_msg_wait, until a transfer is complete, and ends it; gives the lock up. */
 weft_status weft_msg_finish(struct weft_msg_call *call, struct weft_transfer *transfer,
                             weft_message *message, double seconds);
 

@@ -1,9 +1,9 @@
-/* msg/complete.c - operations are tested, waited for and taken back. The program's threads. */
+/* msg/complete.c - tests operations, waits for them, takes them back. For the program's threads. */
 #include "msg/call.h"
 
 #include <math.h>
 
-/* Of the calls with one operation: the lock is held, *transfer is it; NULL: it is none. */
+/* Begins a call with one operation. OK: the lock is held; *transfer is NULL if *op is none. */
 static weft_status begin_call(struct weft_msg_call *call, weft_job *job, const char *name,
                               const weft_message_op *op, struct weft_transfer **transfer)
 {
@@ -49,7 +49,7 @@ weft_status weft_host_message_wait_for(weft_job *job, weft_message_op *op, doubl
     return wait(job, "weft_host_message_wait_for", op, seconds, message);
 }
 
-/* Whether it is complete, after a look at what has arrived if it was not. */
+/* Whether a transfer (NULL: yes) is complete; does a round first if it was not. */
 static bool is_complete(struct weft_msg_call *call, struct weft_transfer *transfer)
 {
     if (transfer == NULL || transfer->state == WEFT_TRANSFER_DONE)
@@ -58,7 +58,7 @@ static bool is_complete(struct weft_msg_call *call, struct weft_transfer *transf
     return transfer->state == WEFT_TRANSFER_DONE;
 }
 
-/* ends: *op is ended where it is complete. */
+/* Tells in *done whether *op is complete, without blocking; ends: a complete operation is ended. */
 static weft_status test(weft_job *job, const char *name, weft_message_op *op, bool ends, int *done,
                         weft_message *message)
 {
@@ -127,7 +127,8 @@ struct all {
     size_t count, at; /* of ops; those before `at` need no wait: complete, or no operations */
 };
 
-/* Whether it is to be waited for: what is no operation, or a matched message, is an error. */
+/* Whether to wait for an operation: no, if it is none, complete, or an (illegal) matched
+ * message. */
 static bool goes_on(const struct weft_messages *m, weft_message_op op)
 {
     const struct weft_transfer *transfer = weft_transfer_find(&m->transfers, weft_op_number(op));
@@ -145,7 +146,7 @@ static bool all_are_done(struct weft_messages *m, void *what)
     return all->at == all->count;
 }
 
-/* `at` is one that is. */
+/* For weft_msg_wait: whether one of the operations needs no wait; then `at` is its index. */
 static bool any_is_done(struct weft_messages *m, void *what)
 {
     struct all *any = what;
@@ -156,7 +157,7 @@ static bool any_is_done(struct weft_messages *m, void *what)
     return false;
 }
 
-/* Waits until all are complete; the thread attends all the time. As weft_msg_wait. */
+/* Blocks until all are complete; the thread attends all the time. Locks as weft_msg_wait does. */
 static weft_status wait_for_all(struct weft_msg_call *call, struct all *all)
 {
     weft_status status = WEFT_OK;

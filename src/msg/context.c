@@ -1,4 +1,4 @@
-/* msg/context.c - see the header. Lock held. */
+/* msg/context.c - see the header. Callers hold the lock. */
 #include "msg/context.h"
 
 #include <stdlib.h>

@@ -30,7 +30,7 @@ struct weft_contexts {
     struct weft_msg_context *bin[WEFT_CONTEXT_BINS], *last; /* last: the one found last, or NULL */
 };
 
-/* The handles of groups that a front end numbers: at no place of a table of communicators. */
+/* Handles of groups that a front end numbers. Their place is none of a table of communicators. */
 #define WEFT_GROUP_PLACE ((1u << WEFT_HANDLE_BITS) - 1)
 static inline weft_comm weft_group_handle(uint32_t number)
 {
@@ -41,7 +41,8 @@ static inline bool weft_group_is(weft_comm handle)
     return weft_handle_index(handle) == WEFT_GROUP_PLACE;
 }
 
-/* Where it is: by a group's number, or by the place in the table of communicators. */
+/* weft_context_bin: the bin of a handle. _look: searches it for the context; NULL: there is
+ * none. */
 struct weft_msg_context **weft_context_bin(struct weft_contexts *contexts, weft_comm handle);
 struct weft_msg_context *weft_context_look(struct weft_contexts *contexts, weft_comm handle);
 static inline struct weft_msg_context *weft_context_find(struct weft_contexts *contexts,
@@ -52,16 +53,16 @@ static inline struct weft_msg_context *weft_context_find(struct weft_contexts *c
     return weft_context_look(contexts, handle);
 }
 
-/* A new one, without members. NULL: no memory. */
+/* Makes a context without members. NULL: no memory. */
 struct weft_msg_context *weft_context_make(struct weft_contexts *contexts, weft_comm handle);
 
-/* Its members become known, copied. False: no memory. */
+/* Tells a context its members' processes, which are copied. False: no memory. */
 bool weft_context_know(struct weft_msg_context *context, const int *process, int members,
                        int processes);
 
-/* And the messages in it, of each of which its weft_kept is the malloc'ed begin. */
+/* Frees a context and the messages in it, which were malloc'ed and begin with their weft_kept. */
 void weft_context_drop(struct weft_contexts *contexts, struct weft_msg_context *context);
-/* All of them. */
+/* Frees all contexts, as weft_context_drop does. */
 void weft_contexts_close(struct weft_contexts *contexts);
 
 static inline int weft_context_process(const struct weft_msg_context *context, int member)

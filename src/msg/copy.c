@@ -80,14 +80,14 @@ static bool by_engine(struct weft_messages *m, void *target, const void *source,
 
 /* ---- the service block ----------------------------------------------------------------------- */
 
-/* Whether it is for the block, which takes words of 8 bytes at a time. */
+/* Whether the service block may copy these bytes: it takes words of 8 bytes, and not too many. */
 static bool suits_block(const struct weft_messages *m, const void *device, size_t bytes)
 {
     return m->job->config.msg_copier != WEFT_MSG_COPIER_ENGINE && bytes <= WEFT_MSG_BLOCK &&
            (uintptr_t)device % 8 == 0 && m->job->device_ops->serve_now != NULL;
 }
 
-/* False: it did nothing. */
+/* Has the service block do an errand, and waits for it. False: the block did nothing. */
 static bool by_block(struct weft_messages *m, struct weft_errand *errand, size_t bytes)
 {
     const struct weft_job *job = m->job;
@@ -98,8 +98,8 @@ static bool by_block(struct weft_messages *m, struct weft_errand *errand, size_t
     return status != WEFT_ERR_UNSUPPORTED && checked(m, status == WEFT_OK, "service block", bytes);
 }
 
-/* kind: FETCH or STORE, between the device and a part of the stage. A few bytes go in the errand
- * itself, which saves the block a way over the bus. False: it did nothing. */
+/* Has the service block copy from the device to the stage (FETCH) or back (STORE). A few bytes go
+ * in the errand itself, which saves a trip over the bus. False: the block did nothing. */
 static bool staged_by_block(struct weft_messages *m, enum weft_errand_kind kind, const void *device,
                             unsigned char *stage, size_t bytes)
 {
@@ -144,7 +144,7 @@ bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, s
     return !last || m->staged == 0 || weft_msg_settle(m);
 }
 
-/* Within the device, or between two: both addresses are for words of 8 bytes. */
+/* Has the service block copy within the device, or between two. False: it did nothing. */
 static bool copied_by_block(struct weft_messages *m, void *target, const void *source, size_t bytes)
 {
     struct weft_errand errand = {.kind = WEFT_ERRAND_COPY,
@@ -155,7 +155,7 @@ static bool copied_by_block(struct weft_messages *m, void *target, const void *s
            by_block(m, &errand, bytes);
 }
 
-/* staged: within a GPU a copy may be a kernel's work, for which another kernel leaves no room. */
+/* Copies within the device; staged: through host memory, since a kernel leaves others no room. */
 static bool copy_within(struct weft_messages *m, unsigned char *target, const unsigned char *source,
                         size_t bytes, bool staged)
 {
@@ -171,7 +171,7 @@ static bool copy_within(struct weft_messages *m, unsigned char *target, const un
     return good;
 }
 
-/* The next bytes of a transfer, here and in mapped memory: from where they lie. */
+/* Copies between a transfer's own buffer and mapped memory without the stage. False: it failed. */
 static bool copy_directly(struct weft_messages *m, const struct weft_transfer *transfer,
                           unsigned char *here, unsigned char *there, size_t bytes)
 {

@@ -42,10 +42,8 @@ static inline bool weft_msg_is_near(const struct weft_job *job, size_t bytes)
 /* Whether a buffer is memory of the device. NULL, or what its bytes "are" that no message takes. */
 const char *weft_msg_whose(const struct weft_job *job, const void *memory, size_t bytes,
                            bool *device);
-/*
- * The same for a call. Errors, said, and the lock given up: ARGUMENT: it is NULL, or memory of
- * another device, or of a GPU in a job on the CPU device.
- */
+/* Finds for a call whether a buffer is memory of the device. Errors, said, with the lock given up:
+ * ARGUMENT: it is NULL, or memory of another device, or of a GPU in a job on the CPU device. */
 weft_status weft_msg_place_any(struct weft_msg_call *call, const void *memory, size_t bytes,
                                bool *device);
 static inline weft_status weft_msg_place(struct weft_msg_call *call, const void *memory,
@@ -57,29 +55,25 @@ static inline weft_status weft_msg_place(struct weft_msg_call *call, const void 
                : weft_msg_place_any(call, memory, bytes, device);
 }
 
-/*
- * From the device to a part of the stage. Blocking, while a kernel runs or not. Lock held. False:
- * the device failed, and so does the job.
- */
+/* Copies device memory to a part of the stage. Blocking, while a kernel runs or not. Lock held.
+ * False: the device failed, and so does the job. */
 bool weft_msg_fetch(struct weft_messages *m, unsigned char *stage, const void *device,
                     size_t bytes);
-/*
- * From memory of the host, at most a stage's part, to the device. It may go on afterwards, while
- * the next bytes are brought; last: all that was delivered is there.
- */
+/* Copies host memory, a stage's part at most, to the device. On return `host` was read; last: all
+ * that was delivered has arrived, too. Lock held. False: the device failed, and so does the job. */
 bool weft_msg_deliver(struct weft_messages *m, void *device, const void *host, size_t bytes,
                       bool last);
-/* Waits for it. */
+/* Blocks until all that was delivered has arrived. False: the device failed; the job fails. */
 bool weft_msg_settle(struct weft_messages *m);
-/* The next bytes of a receive, out of device memory that this process maps, into any memory; or of
- * a send into such memory. How many, at most; 0: it failed, and so does the job. */
+/* Copies the next bytes of a receive from mapped device memory, or of a send into it; the other end
+ * is any memory. Returns how many, `bytes` at most; 0: it failed, and so does the job. */
 size_t weft_msg_copy_mapped(struct weft_messages *m, const struct weft_transfer *transfer,
                             size_t bytes);
-/* Between this process's memory and another's, of the host: reads it, or writes it. How many bytes;
+/* Reads another process's host memory into `here`, or writes `here` to it. Returns how many bytes;
  * 0: none, errno says why. */
 size_t weft_msg_copy_between(const struct weft_messages *m, int process, bool writes, void *here,
                              uint64_t there, size_t bytes);
-/* Between any memories of this process, as above; takes the lock, for some milliseconds at most. */
+/* Copies between any memories of this process; takes the lock, for some milliseconds at a time. */
 bool weft_msg_copy(struct weft_messages *m, void *target, const void *source, size_t bytes);
 
 #endif

@@ -10,7 +10,7 @@ void weft_msg_complete(struct weft_messages *m, struct weft_transfer *transfer)
     m->completed = true;
 }
 
-/* in_ring: the payload is in memory that another process wrote. */
+/* A message meets its receive. in_ring: the payload is in memory that another process wrote. */
 WEFT_HOT void meet(struct weft_messages *m, struct weft_transfer *transfer, int from,
                    struct weft_mail_head head, const struct weft_mail_text *text,
                    const unsigned char *payload, bool in_ring)
@@ -54,7 +54,7 @@ void weft_msg_receive_kept(struct weft_messages *m, struct weft_transfer *transf
     free(kept);
 }
 
-/* A message that no receive fits. */
+/* Keeps a message that no receive fits. Without memory for it the job fails. */
 static void keep(struct weft_messages *m, struct weft_match *match, int from,
                  struct weft_mail_head head, const struct weft_mail_text *text,
                  const unsigned char *payload)
@@ -78,7 +78,7 @@ static void keep(struct weft_messages *m, struct weft_match *match, int from,
     m->completed = true; /* who probes */
 }
 
-/* Its context; NULL: there can be none, or no memory. */
+/* Finds or makes the context of a frame; NULL: there can be none, or there is no memory. */
 static struct weft_msg_context *context_of(struct weft_messages *m, weft_comm handle)
 {
     struct weft_msg_context *found = weft_context_find(&m->contexts, handle);

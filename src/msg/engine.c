@@ -1,6 +1,6 @@
 /*
  * msg/engine.c - frames go out and come in: one FIFO for each process that they go to, rounds that
- * look at what has arrived, and who is woken. Lock held, except to wake.
+ * look at what has arrived, and who is woken. Callers hold the lock, except to wake.
  */
 #include "msg/msg.h"
 
@@ -99,7 +99,7 @@ void weft_msg_unqueue(struct weft_messages *m, const struct weft_transfer *trans
     free(waits);
 }
 
-/* A send's frame has gone, after it had waited. */
+/* A send's frame has gone after it had waited for room: the send is complete, or is SENT. */
 static void went(struct weft_messages *m, struct weft_msg_peer *peer,
                  const struct weft_outgoing *outgoing)
 {
@@ -170,7 +170,7 @@ weft_status weft_msg_malformed(int process, struct weft_mail_head head,
                     text->tag, text->context, (unsigned long long)text->request);
 }
 
-/* Some of what a process has sent by memory. */
+/* Takes up to FRAMES frames that a process has sent by memory. False: the job fails. */
 static bool drain(struct weft_messages *m, int process)
 {
     struct weft_mail_end *in = &m->peers[process].in;
@@ -230,7 +230,7 @@ static void disarm(struct weft_messages *m)
     m->armed = false;
 }
 
-/* What came before it is looked at once more. True: anything did. */
+/* Arms the watch and does one more round. True: that moved something; the watch is disarmed. */
 static bool arm(struct weft_messages *m)
 {
     if (m->armed || m->attending != 0)
@@ -266,7 +266,7 @@ void weft_msg_leave(struct weft_messages *m)
         continue;
 }
 
-/* The task found nothing: it may sleep, for how long? True: something came meanwhile. */
+/* The receive task found nothing: decides how long it may sleep. True: something came meanwhile. */
 static bool rest(struct weft_messages *m)
 {
     const uint64_t look = m->job->proxy.look_ns;

@@ -1,11 +1,11 @@
-/* msg/explain.c - in words: what a call waits for, what is left at the end. Lock held. */
+/* msg/explain.c - puts into words what a call waits for and what is left at the end. Lock held. */
 #include "msg/msg.h"
 
 #include <stdio.h>
 
 enum { NAMED = 4 /* messages that are named one by one */ };
 
-/* "process 0", "any process". In a group members are told by their processes, too. */
+/* Adds "process 0" or "any process"; in a group, the member's number, too. */
 static void add_process(struct weft_text *text, const struct weft_msg_context *context, int process)
 {
     if (process == WEFT_ANY)
@@ -21,7 +21,7 @@ static void add_process(struct weft_text *text, const struct weft_msg_context *c
                       process, context->handle);
 }
 
-/* "tag 3", or what the context calls it. */
+/* Adds "tag 3", or what the context calls the tag. */
 static void add_words(struct weft_text *text, const struct weft_msg_context *context, int tag)
 {
     char words[96];
@@ -51,7 +51,7 @@ static void add_call(struct weft_text *text, const struct weft_transfer *transfe
     weft_text_add(text, " ");
 }
 
-/* "tag 6 (8 bytes), tag 9 (16 bytes)": more of those of a process, or of all. */
+/* Adds "tag 6 (8 bytes), tag 9 (16 bytes)": messages of a process that are kept, or of all. */
 static void add_kept(struct weft_text *text, const struct weft_msg_context *context, int process,
                      int *count)
 {

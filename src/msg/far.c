@@ -10,9 +10,9 @@
  *
  * Threads write to the shadow; the progress task, or who does its round, hands it on.
  *
- * A message that is offered is put from the sender's buffer into the receive's, which the receiver
- * exposes for as long (WEFT_MSG_PUT). Its notice says no more than whose it is: PUTs are answered
- * in their order. The receiver then answers TAKEN, as of what it has read.
+ * A message that is offered is put from the sender's buffer into the receive's, which is exposed
+ * for as long (WEFT_MSG_PUT). Its notice names only the sender: bytes come in the order of PUTs.
+ * The receiver then answers TAKEN, as it does for a message that it has read.
  */
 #include "msg/msg.h"
 
@@ -79,7 +79,7 @@ void weft_far_credit(struct weft_messages *m, int process)
     far->told_taken = peer->took;
 }
 
-/* How far the other side has read what went to it. False: it cannot be. */
+/* Takes the count of units that the other side has read. False: there cannot be so many. */
 static bool take_seen(struct weft_far *far, uint32_t said)
 {
     if (said - far->seen > far->head - far->seen)
@@ -127,7 +127,7 @@ bool weft_far_ask(struct weft_messages *m, struct weft_transfer *transfer)
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-/* The next frame to a process, or a wake-up; false: there is none. Lock held. */
+/* Fills *put with the next frame to a process, or a wake-up. False: there is none. Lock held. */
 static bool next_put(struct weft_messages *m, int process, struct weft_net_put *put)
 {
     struct weft_msg_peer *peer = &m->peers[process];
@@ -154,7 +154,7 @@ static bool next_put(struct weft_messages *m, int process, struct weft_net_put *
     return true;
 }
 
-/* The next message to be put; false: there is none. Lock held. */
+/* Fills *put with the next message that a receiver has asked for by PUT. False: none. Lock held. */
 static bool next_message(struct weft_messages *m, struct weft_net_put *put)
 {
     struct weft_transfer *transfer = STAILQ_FIRST(&m->puts);
@@ -173,7 +173,7 @@ static bool next_message(struct weft_messages *m, struct weft_net_put *put)
     return true;
 }
 
-/* Hands it on. False: there is no memory, and the job fails. */
+/* Hands a put to the network's requests. False: there is no memory, and the job fails. */
 static bool post(struct weft_messages *m, const struct weft_net_put *put)
 {
     struct weft_request *request = weft_request_make(m->job, WEFT_NO_SLOT, false);
@@ -234,7 +234,7 @@ static weft_status take_frame(struct weft_messages *m, int process, uint32_t tag
     return WEFT_OK;
 }
 
-/* The oldest receive that this process puts into has its bytes. */
+/* The network has put the bytes of the oldest receive that waits for the process's puts. */
 static weft_status take_written(struct weft_messages *m, int process)
 {
     struct weft_transfer_list *written = &m->peers[process].far.written;

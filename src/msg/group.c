@@ -1,7 +1,7 @@
-/* msg/group.c - groups that a front end numbers. Lock held. */
+/* msg/group.c - groups that a front end numbers. Each call takes the lock. */
 #include "msg/call.h"
 
-/* The members: processes of the job, each once, this one among them. */
+/* Checks members: processes of the job, each once, this one among them. An error frees the lock. */
 static weft_status check_members(struct weft_msg_call *call, const int *processes, int members)
 {
     const int n = call->m->job->numbers.processes, me = call->m->job->numbers.process;

@@ -41,19 +41,19 @@ struct weft_match {
 
 void weft_match_open(struct weft_match *match);
 
-/* A message comes: the receive that takes it, which waits no more; NULL: none fits. */
+/* A message comes: returns the receive that takes it, which waits no more; NULL: none fits. */
 struct weft_posted *weft_match_arrive(struct weft_match *match, int32_t from, int32_t tag);
-/* It is kept, behind all others: none fitted. from and tag are set. */
+/* Keeps a message that no receive fits, behind all others. from and tag are set. */
 void weft_match_keep(struct weft_match *match, struct weft_kept *kept);
 
-/* The first message that fits; it stays where it is. NULL: there is none. */
+/* Finds the first message that fits; it stays where it is. NULL: there is none. */
 struct weft_kept *weft_match_find(const struct weft_match *match, int32_t from, int32_t tag);
-/* It is kept no more. */
+/* Removes a message that is kept. */
 void weft_match_take(struct weft_match *match, struct weft_kept *kept);
 
 /* A receive waits, behind all others: weft_match_find found nothing. from and tag are set. */
 void weft_match_post(struct weft_match *match, struct weft_posted *posted);
-/* It waits no more. */
+/* Removes a receive that waits. */
 void weft_match_cancel(struct weft_match *match, struct weft_posted *posted);
 
 /* Whether no receive waits and no message is kept. */

@@ -139,7 +139,7 @@ static inline void weft_msg_lock(struct weft_messages *m)
 {
     weft_lock(&m->lock);
 }
-/* Wakes who waits for what was completed, and sends what was posted. */
+/* Gives the lock up, wakes who waits for what was completed, and sends what was posted. */
 void weft_msg_unlock_all(struct weft_messages *m);
 static inline void weft_msg_unlock(struct weft_messages *m)
 {
@@ -155,36 +155,32 @@ static inline void weft_msg_unlock(struct weft_messages *m)
  */
 bool weft_msg_round(struct weft_messages *m);
 
-/*
- * Sends a frame, if it can go now. payload: head.count bytes, NULL where they are in text. Lock
- * held.
- */
+/* Sends a frame to a process, unless others wait or room is missing: false. payload: head.count
+ * bytes, NULL where they are in text. Lock held. */
 bool weft_msg_try(struct weft_messages *m, int process, struct weft_mail_head head,
                   const struct weft_mail_text *text, const void *payload);
-/*
- * Sends a frame in its turn. False: it waits for room, and the payload stays until then; of a send
- * that is QUEUED `transfer` then goes on. Lock held.
- */
+/* Sends a frame in its turn. False: it waits for room, and the payload must stay until it has gone;
+ * then the send `transfer`, if not NULL, which is QUEUED, goes on. Lock held. */
 bool weft_msg_send(struct weft_messages *m, int process, struct weft_mail_head head,
                    const struct weft_mail_text *text, const void *payload,
                    struct weft_transfer *transfer);
-/* The frame of a send that is QUEUED does not go. Lock held. */
+/* Removes the frame of a send that is QUEUED: it will not be sent. Lock held. */
 void weft_msg_unqueue(struct weft_messages *m, const struct weft_transfer *transfer);
-/* Whether it would go at once, by memory. */
+/* Whether a frame to the peer would go at once, by memory, if its ring has room. */
 static inline bool weft_msg_is_open(const struct weft_msg_peer *peer)
 {
     return peer->out.ring != NULL && STAILQ_EMPTY(&peer->outgoing);
 }
-/* Random mode: what went from buffers of the program into the peer's ring is read now. */
+/* Random mode: tells the model that buffers of the program, sent into the peer's ring, are read. */
 static inline void weft_msg_reuse(const struct weft_msg_peer *peer)
 {
     if (WEFT_UNLIKELY(weft_model != NULL) && peer->out.ring != NULL)
         weft_reuse(peer->out.ring, peer->share.bytes);
 }
-/* Frames that waited, as far as there is room now. */
+/* Sends frames that waited for room, as far as there is room now. True: any went. Lock held. */
 bool weft_msg_flush(struct weft_messages *m, int process);
-/* Whether so many units of payload may go along: their receiver has room to keep them. more: it is
- * asked what it keeps no more. */
+/* Whether a receiver has room to keep `need` units of payload more, which may then go along. _more:
+ * looks again at what the receiver keeps no more, where memory tells it. */
 bool weft_msg_may_keep_more(struct weft_messages *m, struct weft_msg_peer *peer, uint32_t need);
 static inline bool weft_msg_may_keep(struct weft_messages *m, struct weft_msg_peer *peer,
                                      uint32_t need)
@@ -192,10 +188,11 @@ static inline bool weft_msg_may_keep(struct weft_messages *m, struct weft_msg_pe
     return need == 0 || peer->given - peer->taken + need <= peer->most ||
            weft_msg_may_keep_more(m, peer, need);
 }
-/* So many units of payload that came from a process are kept no more. */
+/* `units` units of payload that came from a process are kept no more; it will learn that. */
 void weft_msg_took(struct weft_messages *m, int process, uint32_t units);
 
-/* The receiver's task sleeps on a bell that others do not reach: a notice wakes it. */
+/* Has the progress task send a notice WAKE to a peer's receive task, once for each sleep: it sleeps
+ * on a bell that others do not reach. locked: the caller holds the lock; else this takes it. */
 void weft_msg_wake_task(struct weft_messages *m, struct weft_msg_peer *peer, bool locked);
 /*
  * Wakes the program, or the task, of a process to which frames went by memory. after_unlock: right
@@ -212,22 +209,22 @@ static inline void weft_msg_wake(struct weft_messages *m, struct weft_msg_peer *
         weft_msg_wake_task(m, peer, !after_unlock);
 }
 
-/* A frame that has arrived takes effect. False: it cannot be; nothing has happened. Lock held. */
+/* Applies a frame that has arrived. False: it is malformed; nothing has happened. Lock held. */
 bool weft_msg_take(struct weft_messages *m, int process, struct weft_mail_head head,
                    const struct weft_mail_text *text, const unsigned char *payload);
 
 /* The job fails: memory for `what` is missing. */
 void weft_msg_no_memory(struct weft_messages *m, const char *what);
-/* PROTOCOL, said: a frame cannot be. */
+/* Notes the error PROTOCOL, for a frame that is malformed, and returns it. */
 weft_status weft_msg_malformed(int process, struct weft_mail_head head,
                                const struct weft_mail_text *text);
 
-/* A thread of the program begins to wait, or has waited. Lock held. */
+/* weft_msg_attend: a thread of the program begins to wait; _leave: it has waited. Lock held. */
 void weft_msg_attend(struct weft_messages *m);
 void weft_msg_leave(struct weft_messages *m);
-/* A thread that does not wait looks once. Lock held. */
+/* Does one round for a thread of the program that looks but does not wait. Lock held. */
 void weft_msg_glance(struct weft_messages *m);
-/* What has completed may let plans go on. Lock free. */
+/* Whether plans are active: they may go on with what has completed. The lock is not needed. */
 static inline bool weft_msg_has_plans(const struct weft_messages *m)
 {
     return __atomic_load_n(&m->plans, __ATOMIC_RELAXED) != 0;
@@ -239,28 +236,29 @@ static inline bool weft_msg_drive(struct weft_messages *m, bool task)
 
 /* ---- deliver.c ------------------------------------------------------------------------------- */
 
-/* It is over; who waits is woken when the lock is given up. */
+/* A transfer is complete; threads that wait are woken when the lock is given up. Lock held. */
 void weft_msg_complete(struct weft_messages *m, struct weft_transfer *transfer);
-/* A receive has met a message that was kept: takes it, and the record is free. */
+/* A receive takes a message that was kept, whose record is freed. Lock held. */
 void weft_msg_receive_kept(struct weft_messages *m, struct weft_transfer *transfer,
                            struct weft_unexpected *unexpected);
-/* The frames; false: they are malformed. */
+/* Takes a frame EAGER or OFFER: a receive gets it, or it is kept. False: malformed. Lock held. */
 bool weft_msg_take_message(struct weft_messages *m, int process, struct weft_mail_head head,
                            const struct weft_mail_text *text, const unsigned char *payload);
 
 /* ---- rendezvous.c ---------------------------------------------------------------------------- */
 
-/* Tells the sender of what a receive has met. */
+/* Sends TAKEN, COPIED or GRANT (kind) to the other side of a transfer. Lock held. */
 void weft_msg_answer(struct weft_messages *m, const struct weft_transfer *transfer,
                      enum weft_mail_kind kind);
-/* A receive has met an offer: reads it, or asks for it. */
+/* A receive has met an offer: reads its bytes, or asks the sender for them. Lock held. */
 void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer);
-/* Goes on with what is read or sent in pieces. True: anything moved. */
+/* Goes on with the next transfer of `moving`, which is not empty. True: bytes moved. Lock held. */
 bool weft_msg_move(struct weft_messages *m);
-/* Asks for the message of a send that is SENT. If it comes back, the send is over, with tag ANY. */
+/* weft_msg_recall: asks for the message of a send that is SENT; if it comes back, the send is over,
+ * with tag ANY. _take_recall: the other side gives the message back if no receive has met it. */
 void weft_msg_recall(struct weft_messages *m, struct weft_transfer *transfer);
 void weft_msg_take_recall(struct weft_messages *m, int process, const struct weft_mail_text *text);
-/* back: it was recalled. */
+/* Take a frame TAKEN (back: RECALLED), COPIED, GRANT, PUT, PIECE. False: malformed. Lock held. */
 bool weft_msg_take_taken(struct weft_messages *m, int process, bool back,
                          const struct weft_mail_text *text);
 bool weft_msg_take_copied(struct weft_messages *m, int process, const struct weft_mail_text *text);
@@ -271,46 +269,42 @@ bool weft_msg_take_piece(struct weft_messages *m, int process, struct weft_mail_
 
 /* ---- far.c ----------------------------------------------------------------------------------- */
 
-/* As weft_mail_push. */
+/* Writes a frame into the shadow of a peer's ring; the progress task puts it. False: no room. */
 bool weft_far_push(struct weft_messages *m, int process, struct weft_mail_head head,
                    const struct weft_mail_text *text, const void *payload);
-/* Tells the other side of room that it has again, if it is time to. */
+/* Tells a process what this one has read and keeps no more, if that is much by now. Lock held. */
 void weft_far_credit(struct weft_messages *m, int process);
-/* A process says how much it has taken. False: it cannot be. */
+/* Takes a frame CREDIT: what a process has read and keeps no more. False: malformed. Lock held. */
 bool weft_far_credited(struct weft_messages *m, int process, const struct weft_mail_text *text);
-/* The progress task's round: frames that were written to shadows, wake-ups. */
+/* The progress task's round: puts frames from shadows, messages, wake-ups. True: any went. */
 bool weft_far_round(struct weft_job *job);
-/* Whether a receive of what process `peer` offers can be put into; then PUT goes to it. */
+/* Whether the network puts what a receive has met into its buffer; then its sender is sent PUT. */
 bool weft_far_ask(struct weft_messages *m, struct weft_transfer *transfer);
-/* The notice MESSAGE. */
+/* Applies a notice MESSAGE, in the receive task (weft_notice_apply). context: the job. */
 weft_status weft_far_take(void *job, const struct weft_net_delivery *delivery);
 
 /* ---- wait.c ---------------------------------------------------------------------------------- */
 
 /*
- * Waits, with rounds, until ready(m, what) holds, so many seconds at most (INFINITY: for ever;
- * TIMEOUT). The lock is held before and, if it returns OK, after; else it is free. number: of the
+ * Blocks, with rounds, until ready(m, what) holds, `seconds` at most (INFINITY: no limit; TIMEOUT).
+ * The lock is held before and, if it returns OK, after; else it was given up. number: of the
  * transfer that the watchdog names; 0: none.
  */
 weft_status weft_msg_wait(struct weft_messages *m, const char *call,
                           bool (*ready)(struct weft_messages *m, void *what), void *what,
                           uint64_t number, double seconds);
-/*
- * Looks, for a while. Others have the lock now and then. True: it is ready. The thread attends; in
- * random mode nobody looks.
- */
+/* Does rounds for as long as an idle worker polls; true: ready(m, what) holds. The thread attends.
+ * Lock held, and given up now and then. In random mode it does nothing. */
 bool weft_msg_spin(struct weft_messages *m, bool (*ready)(struct weft_messages *m, void *what),
                    void *what, double seconds);
 
-/*
- * A thread that does not wait found nothing: plans go on, others run, the network is helped. Lock
- * free.
- */
+/* For a thread that looked, does not wait and found nothing: plans go on, other threads run, the
+ * network is helped. The lock is not held. */
 void weft_msg_idle(struct weft_messages *m);
 
 /* ---- explain.c ------------------------------------------------------------------------------- */
 
-/* At the end: what was never received, and never completed. */
+/* Closing thread: says which messages were never received, and which operations never completed. */
 void weft_msg_leftovers(struct weft_messages *m);
 
 #endif

@@ -1,5 +1,5 @@
-/* msg/open.c - the part of a job that has messages is opened, meets the others, and is closed.
- * Opening and closing thread only. */
+/* msg/open.c - opens and closes what a job has for messages; processes introduce themselves. The
+ * opening and closing thread calls it. */
 #include "msg/msg.h"
 
 #include "abi/notice.h"
@@ -33,7 +33,7 @@ static uint32_t least(uint64_t a, uint64_t b)
     return (uint32_t)(a < b ? a : b);
 }
 
-/* What fits the line always goes at once: it takes no more room than a header alone. */
+/* Bytes that always go at once: what fits the line, at least, takes no more room than a header. */
 static uint32_t eager_of(uint64_t wanted, uint64_t most)
 {
     const uint32_t eager = least(wanted, most);
@@ -124,8 +124,8 @@ static bool can_read(const struct weft_messages *m, int process, uint64_t addres
            found == nonce;
 }
 
-/* A process whose memory ranks of this one map: so does its host program. Why not; NULL: it does.
- */
+/* Maps a peer's box, if ranks of this process map that one's memory. Returns why not; NULL:
+ * done. */
 static const char *map_peer(struct weft_messages *m, int process, const struct introduction *theirs)
 {
     struct weft_msg_peer *peer = &m->peers[process];
@@ -201,7 +201,7 @@ static weft_status meet_peer(struct weft_messages *m, int process,
     return WEFT_OK;
 }
 
-/* The network may put frames into the box. */
+/* Registers the box with the network, so that others can put frames into it. */
 static weft_status expose(struct weft_messages *m)
 {
     struct weft_proxy *proxy = &m->job->proxy;

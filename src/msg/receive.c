@@ -1,4 +1,4 @@
-/* msg/receive.c - receives, and probes. The program's threads, under the lock of messages. */
+/* msg/receive.c - receives and probes. Threads of the program call it; it takes the lock. */
 #include "msg/copy.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ struct receiving {
     weft_message_op *op;
 };
 
-/* It takes what is there, or waits for it. */
+/* A receive takes the first message kept that fits; if there is none, it waits. */
 static inline void match(struct weft_msg_call *call, struct weft_transfer *transfer)
 {
     struct weft_match *of = &call->context->match;
@@ -31,7 +31,7 @@ static inline void match(struct weft_msg_call *call, struct weft_transfer *trans
     weft_msg_receive_kept(call->m, transfer, (struct weft_unexpected *)(void *)kept);
 }
 
-/* comm, from and tag: not of what was matched. */
+/* Does what all receives do. comm, from and tag are not used for a matched message. */
 WEFT_HOT weft_status receive(weft_job *job, const char *name, weft_comm comm, int from, int tag,
                              const struct receiving *what)
 {
@@ -128,7 +128,7 @@ static bool is_there(struct weft_messages *m, void *call)
     return find_unexpected(call) != NULL;
 }
 
-/* Waits until there is one. A transfer stands for it meanwhile, for who watches waits. */
+/* Blocks until a message fits. A transfer stands for the probe meanwhile, for the watchdog. */
 static weft_status await(struct weft_msg_call *call)
 {
     struct weft_transfer *stands = weft_msg_make(call, WEFT_TRANSFER_PROBES);
@@ -142,7 +142,7 @@ static weft_status await(struct weft_msg_call *call)
     return status;
 }
 
-/* What is there is out of matching, and *matched stands for it. */
+/* Takes the message found out of matching: *matched becomes the operation that stands for it. */
 static weft_status take_matched(struct weft_msg_call *call, weft_message_op *matched,
                                 weft_message *message)
 {

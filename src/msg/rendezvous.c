@@ -1,9 +1,9 @@
 /*
  * msg/rendezvous.c - messages that stay with their sender until they are received: the receiver
  * reads them out of the sender's memory, or has them put into its buffer (far.c), or grants the
- * sender to copy them there or to send them in pieces. Between memory of a host and of a device who
- * has the host's copies them, or pieces go. Between memory of hosts senders that wait copy some of
- * them, of several that come at once. Lock held.
+ * sender to copy them there or to send them in pieces. Between a host's and a device's memory, the
+ * process with the host's copies, or pieces go. When several messages between hosts come at once,
+ * senders that wait copy some of them. Lock held.
  */
 #include "msg/copy.h"
 
@@ -48,7 +48,7 @@ size_t weft_msg_copy_between(const struct weft_messages *m, int process, bool wr
     return got > 0 ? (size_t)got : 0;
 }
 
-/* The next bytes; 0: there are none, errno says why. */
+/* Copies the next bytes of a transfer that READS; returns how many; 0: none, errno says why. */
 static size_t read_some(struct weft_messages *m, struct weft_transfer *transfer, size_t bytes)
 {
     if (transfer->mapped != NULL)
@@ -68,7 +68,8 @@ static void granted(struct weft_messages *m, struct weft_transfer *transfer)
     weft_msg_answer(m, transfer, WEFT_MAIL_GRANT);
 }
 
-/* The other has ended, which the control channel will tell; or its memory cannot be reached. */
+/* A transfer's copy failed. If the other process has ended, the control channel will tell; else
+ * pieces go, or the job fails. */
 static void cannot_read(struct weft_messages *m, struct weft_transfer *transfer, int error)
 {
     if (error == ESRCH || weft_job_is_failing(m->job))
@@ -94,7 +95,8 @@ static void cannot_read(struct weft_messages *m, struct weft_transfer *transfer,
                   strerror(error));
 }
 
-/* Some of it. True: it goes on; false: it is over, in whatever way. */
+/* Copies the next bytes of a transfer that READS. True: there is more; false: it is over, or
+ * waits. */
 static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
 {
     const size_t left = transfer->room - transfer->moved;
@@ -115,10 +117,8 @@ static bool read_on(struct weft_messages *m, struct weft_transfer *transfer)
     return got != 0;
 }
 
-/*
- * Whether its sender had better copy it, which waits: this process has read others in this round,
- * more than it has asked that one to copy.
- */
+/* Whether the sender, which waits in a call, should copy a message: in this round this process has
+ * read more messages than that one was asked to copy. */
 static bool shares(const struct weft_messages *m, const struct weft_transfer *transfer)
 {
     const struct weft_msg_peer *const peer = &m->peers[transfer->peer];
@@ -159,10 +159,8 @@ void weft_msg_pull(struct weft_messages *m, struct weft_transfer *transfer)
 
 /* ---- the sender sends pieces ----------------------------------------------------------------- */
 
-/*
- * The next bytes of a send, in host memory; of the device's many pieces at once, if nothing else
- * has its turn next. NULL: it failed.
- */
+/* Returns the next bytes of a send, in host memory; from a device it fetches many pieces at once,
+ * if no other transfer waits for its turn. NULL: it failed. */
 static const unsigned char *next_bytes(struct weft_messages *m,
                                        const struct weft_transfer *transfer, size_t bytes)
 {
@@ -183,7 +181,7 @@ static const unsigned char *next_bytes(struct weft_messages *m,
     return stage + (transfer->moved - m->fetched_at);
 }
 
-/* As many as there is room for. True: it goes on. */
+/* Sends as many pieces as there is room for, PIECES at most. True: the send is not complete. */
 static bool send_pieces(struct weft_messages *m, struct weft_transfer *transfer)
 {
     struct weft_msg_peer *peer = &m->peers[transfer->peer];
@@ -220,8 +218,8 @@ bool weft_msg_move(struct weft_messages *m)
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
-/* A send to that process, of which the receiver tells; or a receive of what it sends, which it was
- * granted. NULL: it cannot be. */
+/* Finds the transfer `number` that a process names in a frame: it is in `state`, and that process
+ * is its other side. NULL: it is not. */
 static struct weft_transfer *named(struct weft_messages *m, int process, uint64_t number,
                                    enum weft_transfer_state state)
 {
@@ -254,7 +252,7 @@ void weft_msg_recall(struct weft_messages *m, struct weft_transfer *transfer)
                   NULL);
 }
 
-/* One that was matched goes on: its sender hears of that. */
+/* A message that a receive has met is not given back: its sender hears of that otherwise. */
 void weft_msg_take_recall(struct weft_messages *m, int process, const struct weft_mail_text *text)
 {
     struct weft_msg_context *context = weft_context_find(&m->contexts, text->context);
@@ -275,7 +273,7 @@ void weft_msg_take_recall(struct weft_messages *m, int process, const struct wef
                   NULL);
 }
 
-/* Such a send, of which so many bytes are wanted. NULL: it cannot be. */
+/* Finds a send to the process of which text->bytes are wanted, now its room. NULL: malformed. */
 static struct weft_transfer *wanted(struct weft_messages *m, int process,
                                     const struct weft_mail_text *text)
 {

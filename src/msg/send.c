@@ -1,4 +1,4 @@
-/* msg/send.c - sends. The program's threads, under the lock of messages. */
+/* msg/send.c - sends. Threads of the program call it; it takes the lock. */
 #include "msg/copy.h"
 
 #include "abi/errand.h"
@@ -14,10 +14,9 @@ struct sending {
     bool device; /* source is memory of the device */
 };
 
-/*
- * The bytes of device memory, in host memory. NULL: the device failed, or its receiver, which maps
- * the memory, had better copy them itself: by one errand, where fetching and storing them are two.
- */
+/* Fetches device memory that is sent; returns it in host memory. NULL: the device failed, or the
+ * receiver, which maps it, had better copy it: by one errand, where fetching and storing are
+ * two. */
 static const void *fetched(const struct weft_msg_call *call, const void *source, size_t bytes)
 {
     struct weft_job *job = call->m->job;
@@ -31,7 +30,7 @@ static const void *fetched(const struct weft_msg_call *call, const void *source,
     return weft_msg_fetch(call->m, stage, source, bytes) ? stage : NULL;
 }
 
-/* All of the message, and of its bytes, goes at once. False: it does not. */
+/* Sends a message at once, with all its bytes. False: it does not go so; nothing was sent. */
 WEFT_HOT bool send_now(const struct weft_msg_call *call, struct weft_msg_peer *peer,
                        struct sending what)
 {
@@ -52,7 +51,7 @@ WEFT_HOT bool send_now(const struct weft_msg_call *call, struct weft_msg_peer *p
     return true;
 }
 
-/* It does not: all of it in its turn, or the header alone. */
+/* Sends a message that did not go at once: all of it in its turn, or an offer without its bytes. */
 static void send_later(const struct weft_msg_call *call, struct weft_transfer *transfer,
                        const struct sending *what)
 {
@@ -84,8 +83,8 @@ static void send_later(const struct weft_msg_call *call, struct weft_transfer *t
         weft_msg_complete(m, transfer);
 }
 
-/* A send that goes on, or, in random mode, has gone: its buffer is read until the wait. NULL: no
- * memory; said, the lock is given up. */
+/* Makes the transfer of a send that goes on, or, in random mode, has gone: its buffer is read until
+ * the wait. NULL: no memory; that is said, and the lock is given up. */
 static struct weft_transfer *keep(struct weft_msg_call *call, struct sending what, bool gone)
 {
     struct weft_transfer *transfer = weft_msg_make(call, WEFT_TRANSFER_DONE);
@@ -103,7 +102,7 @@ static struct weft_transfer *keep(struct weft_msg_call *call, struct sending wha
     return transfer;
 }
 
-/* op: where the send that goes on is; of one that waits not used. */
+/* Does what all sends do. *op becomes the operation; it is not used by a send that waits. */
 WEFT_HOT weft_status send(weft_job *job, const char *name, weft_comm comm, int to, int tag,
                           struct sending what, weft_message_op *op)
 {

@@ -1,4 +1,4 @@
-/* msg/transfer.c - see the header. Lock held. */
+/* msg/transfer.c - see the header. Callers hold the lock. */
 #include "msg/transfer.h"
 
 #include <stdlib.h>

@@ -63,9 +63,9 @@ struct weft_transfer_table {
     uint32_t used;
 };
 
-/* False: no memory. */
+/* Adds a block of free transfers. False: no memory. */
 bool weft_transfer_grow(struct weft_transfer_table *table);
-/* A new one, of which only the state and the flags are set; NULL: no memory. */
+/* Takes a free transfer and sets only its state and its flags; NULL: no memory. */
 static inline struct weft_transfer *weft_transfer_take(struct weft_transfer_table *table,
                                                        enum weft_transfer_state state)
 {
@@ -95,7 +95,7 @@ static inline struct weft_transfer *weft_transfer_at(const struct weft_transfer_
                ? &table->blocks[index / WEFT_TRANSFER_BLOCK][index % WEFT_TRANSFER_BLOCK]
                : NULL;
 }
-/* NULL: no such transfer. */
+/* Finds the transfer with a number; NULL: there is none, or it is over. */
 static inline struct weft_transfer *weft_transfer_find(const struct weft_transfer_table *table,
                                                        uint64_t number)
 {
@@ -106,10 +106,11 @@ static inline struct weft_transfer *weft_transfer_find(const struct weft_transfe
                ? transfer
                : NULL;
 }
-/* The one behind it, in the order of places; NULL before the first. NULL: there is none. */
+/* Returns the transfer in use behind `transfer`, by place; from the first on if that is NULL. NULL:
+ * there is none. */
 struct weft_transfer *weft_transfer_next(const struct weft_transfer_table *table,
                                          const struct weft_transfer *transfer);
-/* Whether one of them is in that context. */
+/* Whether a transfer in use is in that context. */
 bool weft_transfer_uses(const struct weft_transfer_table *table,
                         const struct weft_msg_context *context);
 void weft_transfer_table_close(struct weft_transfer_table *table);

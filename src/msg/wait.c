@@ -1,6 +1,6 @@
 /*
- * msg/wait.c - a thread of the program waits: it looks at what arrives, as fast as it can for as
- * long as an idle worker polls (WEFT_SPIN_US), then as any call of the host program waits.
+ * msg/wait.c - a thread of the program waits: it looks at what arrives as fast as it can, for as
+ * long as an idle worker polls (WEFT_SPIN_US), then waits like any call of the host program.
  */
 #include "msg/msg.h"
 
@@ -16,13 +16,13 @@ enum {
     YIELD_NS = 4000 /* ns of looks in vain, after which a thread lets others run */
 };
 
-/* Some process is reached through the network. */
+/* Whether some process is reached through the network. */
 static bool is_proxied(const struct weft_job *job)
 {
     return weft_load_relaxed_u32(&job->space.state.signals->proxied) != 0;
 }
 
-/* Does the network's rounds, which its tasks would do later. */
+/* Does rounds of the network, which its tasks would do later. */
 static void help(struct weft_job *job, uint64_t now)
 {
     if (weft_model == NULL && is_proxied(job))
@@ -39,7 +39,7 @@ void weft_msg_idle(struct weft_messages *m)
     help(m->job, weft_now_ns());
 }
 
-/* The only process that can end the wait for a transfer, + 1; 0: any may. */
+/* 1 + the only process that can end the wait for a transfer; 0: any may. */
 static uint64_t ender(const struct weft_transfer *transfer)
 {
     const int process = transfer->sends ? transfer->peer : transfer->posted.from;
@@ -47,7 +47,8 @@ static uint64_t ender(const struct weft_transfer *transfer)
     return process == WEFT_ANY ? 0 : (uint64_t)process + 1;
 }
 
-/* As a call of the host program. The lock is free before. */
+/* Waits as other calls of the host program do. The lock is free before, and held if it returns
+ * OK. */
 static weft_status wait_long(struct weft_messages *m, const char *call,
                              bool (*ready)(struct weft_messages *m, void *what), void *what,
                              uint64_t number, double seconds)
