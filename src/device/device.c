@@ -1,4 +1,4 @@
-/* device/device.c - which device runs the kernels. Opening thread only. */
+/* device/device.c - chooses which device runs the kernels. Opening thread only. */
 #include "device/device.h"
 
 #include "base/say.h"
@@ -21,11 +21,8 @@ const char *weft_device_no_gpu(void)
     return driver->device_count(&count) == CUDA_SUCCESS && count > 0 ? NULL : "no GPU";
 }
 
-/*
- * Why this program cannot use a GPU; NULL: it can. One without kernels for it may still want a
- * GPU's memory for the host's windows, if it says so (asked); a kernel without code is refused by
- * name.
- */
+/* Returns why this program cannot use a GPU; NULL: it can. One without kernels for it may still
+ * want a GPU's memory for the host's windows (asked); a kernel without code is refused by name. */
 static const char *why_no_cuda(bool local, bool asked)
 {
     if (local)
@@ -50,8 +47,8 @@ const struct weft_device_ops weft_cuda_device;
 
 #endif
 
-/* The program's kernels were compiled for GPUs, too, and this library has no use for that: process
- * 0 says so. */
+/* Whether this process has to warn that kernels which were compiled for GPUs, too, run on the CPU,
+ * since this library was built without CUDA. Only process 0 has to. */
 static bool in_vain(const struct weft_config *config)
 {
 #ifdef WEFT_HAVE_CUDA

@@ -109,22 +109,21 @@ struct weft_device_ops {
     bool host_access;
     bool runs_beside; /* it has kernels of device/beside.h */
 
-    /* "2 processors, 2 workers": why this device looks as it does, for weft-info and the log. */
+    /* Describes the device for weft-info and the log: "2 processors, 2 workers". */
     void (*describe)(const struct weft_device *device, char *text, size_t bytes);
 
-    /* turn: its number among the processes of its node that open such a device, which by default
-     * chooses one of several. */
+    /* open: turn is this process's number among those of its node that open such a device, which by
+     * default chooses one of several. close frees the device. */
     weft_status (*open)(struct weft_device **device, const struct weft_config *config, int turn,
                         bool one_address_space);
     void (*close)(struct weft_device *device);
 
-    /* The id is the same for all processes that drive this device; all zero: nobody else does. */
+    /* Gives an id that all processes which drive this device have in common; zero: no other
+     * does. */
     void (*identify)(const struct weft_device *device, unsigned char id[WEFT_DEVICE_ID_BYTES]);
 
-    /*
-     * Whether ranks of this device can add atomically to words in mapped memory of another. True
-     * where nobody knows. May be left out: they can.
-     */
+    /* Whether ranks of this device can add atomically to words in mapped memory of another; true
+     * where that is not known. May be left out: they can. */
     bool (*has_atomics)(const struct weft_device *device,
                         const unsigned char other[WEFT_DEVICE_ID_BYTES]);
 
@@ -134,103 +133,91 @@ struct weft_device_ops {
      */
     uint64_t (*share)(struct weft_device *device, const struct weft_sharing *with);
 
-    /*
-     * How many ranks of a kernel can be co-resident. Blocking: a GPU launches the kernel without
-     * ranks, so that nothing of a launch is new when it runs.
-     */
+    /* Tells in *ranks how many ranks of a kernel can be co-resident. Blocking: a GPU launches the
+     * kernel without ranks, so that nothing of a launch is new when it runs. */
     weft_status (*ranks)(struct weft_device *device, const struct weft_wish *wish, int *ranks);
 
-    /* How many threads a rank really has when `threads` are asked for. */
+    /* Returns how many threads a rank really has when `threads` are asked for. */
     int (*threads)(const struct weft_device *device, int threads);
 
-    /* How many ranks run at the same time. May be left out: all. */
+    /* Returns how many ranks run at the same time. May be left out: all do. */
     int (*at_once)(const struct weft_device *device);
 
-    /* Zeroed, page-aligned device memory and its handle. NULL when there is none left. */
+    /* alloc: zeroed, page-aligned device memory and its handle, for `free`. NULL: none is left. */
     void *(*alloc)(struct weft_device *device, size_t bytes, struct weft_share *handle);
     void (*free)(struct weft_device *device, void *memory, const struct weft_share *handle);
 
     /*
-     * As alloc, while a kernel runs; may be left out. WEFT_STREAM_TABLES fills it, and ranks may be
-     * told of it when that stream was waited for. `free` takes it when no kernel runs. NULL: there
-     * is none; weft_err_last says why.
+     * Allocates device memory while a kernel runs; may be left out. WEFT_STREAM_TABLES fills it,
+     * and ranks may be told of it when that stream was waited for. `free` takes it when no kernel
+     * runs. NULL: there is none; weft_err_last says why.
      */
     void *(*alloc_running)(struct weft_device *device, size_t bytes, struct weft_share *handle);
 
-    /* Why this device has no access to the program's own memory; NULL: it has. Also during a run.
-     */
+    /* Returns why the device has no access to the program's memory, also in a run; NULL: it has. */
     const char *(*no_access)(struct weft_device *device, const void *memory, size_t bytes);
 
-    /* Whose memory it is. May be left out where there is host access: nobody asks. */
+    /* Tells whose memory it is. May be left out with host access: then nobody asks. */
     enum weft_memory (*whose)(struct weft_device *device, const void *memory);
 
-    /* Zeroed host memory, aligned to 64 bytes, which ranks can load and store. */
+    /* host_alloc: zeroed host memory, aligned to 64 bytes, which ranks can load and store. */
     void *(*host_alloc)(struct weft_device *device, size_t bytes);
     void (*host_free)(struct weft_device *device, void *memory);
 
-    /*
-     * Maps another process's memory: device memory, or, for a GPU's ranks, that of a process on a
-     * CPU. NULL: it cannot be mapped, and *reason says why.
-     */
+    /* Maps another process's memory, until `unmap`: device memory, or, for a GPU's ranks, that of a
+     * process on a CPU. NULL: it cannot be mapped, and *reason says why. */
     void *(*map)(struct weft_device *device, const struct weft_share *handle, const char **reason);
     void (*unmap)(struct weft_device *device, void *memory, const struct weft_share *handle);
 
-    /*
-     * Starts a copy between any memories, while a kernel runs or not. When `wait` has returned, the
-     * target is written and the source may be reused. Errors: DEVICE.
-     */
+    /* copy begins a copy between any memories, while a kernel runs or not. wait blocks until all
+     * that its stream was given is done: targets are written, sources may be reused. Errors:
+     * DEVICE. */
     weft_status (*copy)(struct weft_device *device, enum weft_device_stream stream, void *target,
                         const void *source, size_t bytes);
     weft_status (*wait)(struct weft_device *device, enum weft_device_stream stream);
-    /* From here to `store`: only where the host has no access. */
-    /*
-     * As `copy`, for the rows of a rectangle: `rows` of `width` bytes each. They start `pitch`
-     * bytes apart in the source, and follow one another in the target.
-     */
+    /* The functions from here to `store` are there only where the host has no access. */
+    /* Begins a copy, as `copy` does, of the rows of a rectangle: `rows` of `width` bytes each. They
+     * start `pitch` bytes apart in the source, and follow one another in the target. */
     weft_status (*gather)(struct weft_device *device, enum weft_device_stream stream, void *target,
                           const void *source, size_t pitch, size_t width, size_t rows);
-    /*
-     * To wait without blocking: `mark` sets a mark behind all that the stream was given so far, and
-     * `passed` tells whether the stream has come there, in order of marks. The stream's task only.
-     */
+    /* To wait without blocking: `mark` sets a mark behind all that the stream was given so far, and
+     * `passed` tells whether the stream has come there, in order of marks. The stream's task
+     * only. */
     weft_status (*mark)(struct weft_device *device, enum weft_device_stream stream, uint64_t *mark);
     weft_status (*passed)(struct weft_device *device, enum weft_device_stream stream, uint64_t mark,
                           bool *passed);
-    /*
-     * Makes copies from and to host memory as fast as with host_alloc's; without it, `copy` may
-     * hold up its caller. While no kernel runs. Returns NULL, or why it cannot be.
-     */
+    /* pin makes copies from and to host memory as fast as with host_alloc's, until `unpin`; without
+     * it, `copy` may hold up its caller. While no kernel runs. Returns NULL, or why it cannot
+     * be. */
     const char *(*pin)(struct weft_device *device, void *memory, size_t bytes);
     void (*unpin)(struct weft_device *device, void *memory);
-    /* What pins memory of the program's that is used again and again. May be left out. */
+    /* Returns what pins memory of the program's that is used again and again. May be left out. */
     struct weft_keep *(*keep)(struct weft_device *device);
     weft_status (*fill)(struct weft_device *device, enum weft_device_stream stream,
                         uint32_t *target, uint32_t value, size_t words);
     /*
-     * Stores a word in device memory. Who acquires it sees all that the stream copied before.
-     * Stores of unlike groups, neither of them 0, that follow each other may be seen in any order;
-     * all others in the order of the calls.
+     * Stores a word in device memory, without waiting. Who acquires it sees all that the stream
+     * copied before. Stores of unlike groups, neither of them 0, that follow each other may be seen
+     * in any order; all others are seen in the order of the calls.
      */
     weft_status (*store)(struct weft_device *device, enum weft_device_stream stream, uint32_t *word,
                          uint32_t value, uint32_t group);
 
     /*
      * Has the device itself do errands on memory that ranks reach, in order; each comes back with
-     * what was there before. Blocking, for microseconds: all that the streams were waited for is
-     * visible to them, and they to whom the host tells of them. Beside a kernel only if it leaves
-     * room. Errors: DEVICE, UNSUPPORTED.
+     * what was there before. Blocking, for microseconds. They see all that the streams were waited
+     * for, and ranks that the host tells of them see what they did. Beside a kernel only if it
+     * leaves room. Errors: DEVICE, UNSUPPORTED.
      */
     weft_status (*serve)(struct weft_device *device, struct weft_errand *errands, size_t count);
-    /*
-     * As `serve`, of one errand and at once, or not at all: false: nothing was done, since what
-     * serves is not there. It may be there the next time, if that is soon. May be left out.
-     */
+    /* Has the device do one errand at once, as `serve` does. False: nothing was done, since what
+     * serves is not there; it may be there the next time, if that is soon. May be left out. */
     bool (*serve_now)(struct weft_device *device, struct weft_errand *errand);
 
     /*
-     * May be left out. dmabuf: a dma-buf of device memory, which the caller closes, and the offset
-     * of the memory in it; -1: there is none. reached: what others have written through such a
-     * dma-buf is visible to ranks that hear of it from this host from now on.
+     * May be left out. dmabuf returns a dma-buf of device memory, which the caller closes, and the
+     * offset of the memory in it; -1: there is none. After `reached`, ranks that hear of it from
+     * this host see what others have written through such a dma-buf before.
      */
     int (*dmabuf)(struct weft_device *device, void *memory, size_t bytes, uint64_t *offset);
     weft_status (*reached)(struct weft_device *device);
@@ -238,8 +225,8 @@ struct weft_device_ops {
     /*
      * Kernels of the library's own, for streams of the program's; left out where calls run in the
      * host. load: before any is launched, while no kernel runs. launch: without waiting; argument:
-     * the kernel's only one, which is copied. stream: what launch takes for one of the device's
-     * own. Errors: DEVICE, MEMORY.
+     * the kernel's only one, which is copied. stream: gives one of the device's own, for launch.
+     * Errors: DEVICE, MEMORY.
      */
     weft_status (*load)(struct weft_device *device, struct weft_device_code *code);
     void (*unload)(struct weft_device *device, struct weft_device_code *code);
@@ -254,21 +241,20 @@ struct weft_device_ops {
 extern const struct weft_device_ops weft_cpu_device;
 extern const struct weft_device_ops weft_cuda_device;
 
-/*
- * The table for a choice of config->device; NULL, after an error line, if this build or machine
- * lacks it. local: processes are threads of this one, which only the CPU device can serve.
- */
+/* Returns the table for a choice of config->device; NULL, after an error line, if this build or
+ * machine lacks it. local: processes are threads of this one, which only the CPU device can
+ * serve. */
 const struct weft_device_ops *weft_device_choose(const struct weft_config *config, bool local);
 
 /*
- * For jobs on the CPU device: whether it is a GPU's memory, which the host must not touch. Only
- * where the program has loaded a CUDA driver; that is looked for if `look`, which takes a while,
- * and else known from the last time.
+ * For jobs on the CPU device: whether memory is a GPU's, which the host must not touch. Only where
+ * the program has loaded a CUDA driver; that is looked for if `look`, which takes a while, and else
+ * known from the last time.
  */
 bool weft_device_is_foreign(const void *memory, bool look);
 extern bool weft_device_foreign_known; /* such a driver was found: it stays */
 
-/* Why no program can use a GPU on this machine, with this build; NULL: it can. */
+/* Returns why no program can use a GPU on this machine, with this build; NULL: it can. */
 const char *weft_device_no_gpu(void);
 
 #endif

@@ -11,7 +11,7 @@
 enum { MEMORY_TYPE = 2, IS_MANAGED = 8, DEVICE_MEMORY = 2 };
 typedef int get_attribute(void *value, int attribute, unsigned long long pointer);
 
-/* How many libraries the process has loaded so far. */
+/* For dl_iterate_phdr: tells in *count how many libraries the process has loaded so far. */
 static int loads(struct dl_phdr_info *info, size_t size, void *count)
 {
     (void)size;
@@ -28,8 +28,8 @@ static get_attribute *find_driver_call(void)
 
 bool weft_device_foreign_known;
 
-/* The driver's function; NULL: there is none. Looked for again only after another library was
- * loaded: dlopen takes long to find that there is none. */
+/* Returns the driver's function; NULL: there is none. It is looked for again only after another
+ * library was loaded: dlopen takes long to find that there is none. */
 static get_attribute *look_again(get_attribute **known)
 {
     static unsigned long long seen; /* loads at the last look, of which `known` is what it found */

@@ -26,7 +26,7 @@ static uintptr_t page_of(uintptr_t at)
     return at & ~((uintptr_t)sysconf(_SC_PAGESIZE) - 1);
 }
 
-/* Its pages are watched from now on, or no more. False: they cannot be. */
+/* Watches a range's pages from now on, or (not `now`) no more. False: that cannot be done. */
 static bool watches(const struct weft_keep *keep, const struct weft_keep_range *range, bool now)
 {
     const uintptr_t start = page_of(range->at);
@@ -37,7 +37,7 @@ static bool watches(const struct weft_keep *keep, const struct weft_keep_range *
     return ioctl(keep->events, now ? UFFDIO_REGISTER : UFFDIO_UNREGISTER, &watched) == 0;
 }
 
-/* First nothing is watched: the driver may unmap memory. */
+/* Drops all registrations. First nothing is watched any more, since the driver may unmap memory. */
 static void drop_all(struct weft_keep *keep)
 {
     for (struct weft_keep_range *r = keep->range; r < keep->range + WEFT_KEEP_RANGES; r++)
@@ -51,15 +51,15 @@ static void drop_all(struct weft_keep *keep)
     __atomic_store_n(&keep->late, false, __ATOMIC_RELEASE);
 }
 
-/* For others: next time it takes more uses. */
+/* Drops all registrations for the sake of others, and asks for more uses the next time. */
 static void make_room(struct weft_keep *keep)
 {
     drop_all(keep);
     keep->need = keep->need < NEED_MOST ? 2 * keep->need : NEED_MOST;
 }
 
-/* What is of a file, or another process has too, may change its pages without an event. Of memory
- * whose pages are there. */
+/* Whether a range, whose pages are there, is private memory. Pages of a file, or shared with
+ * another process, may change without an event. */
 static bool is_private(const struct weft_keep_range *range)
 {
     const int pages = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -77,7 +77,7 @@ static bool is_private(const struct weft_keep_range *range)
     return is;
 }
 
-/* Whether they have a page in common, which cannot be registered twice. */
+/* Whether two ranges have a page in common, which cannot be registered twice. */
 static bool meets(const struct weft_keep_range *a, const struct weft_keep_range *b)
 {
     return page_of(a->at) <= page_of(b->at + b->bytes - 1) &&
@@ -85,9 +85,9 @@ static bool meets(const struct weft_keep_range *a, const struct weft_keep_range 
 }
 
 /*
- * It and all that it meets, and what those meet: what is registered and, used, what has been used
- * as well, so that a window of neighbours is registered at once. What lies between two is on a page
- * that both have.
+ * Returns the range `all`, joined with all that it meets, and what those meet: what is registered
+ * and, used, what has been used, so that a window of neighbours is registered at once. What lies
+ * between two is on a page that both have.
  */
 static struct weft_keep_range join(const struct weft_keep *keep, struct weft_keep_range all,
                                    bool used)
@@ -107,7 +107,7 @@ static struct weft_keep_range join(const struct weft_keep *keep, struct weft_kee
     return all;
 }
 
-/* Whether there is room for it beside what it does not meet. */
+/* Whether there is room to register a range beside the registered ones that it does not meet. */
 static bool has_room(const struct weft_keep *keep, const struct weft_keep_range *all)
 {
     size_t bytes = all->bytes;
@@ -117,8 +117,8 @@ static bool has_room(const struct weft_keep *keep, const struct weft_keep_range 
     return bytes <= keep->most;
 }
 
-/* In place of what it meets. Watched before it is registered: what goes meanwhile is dropped when
- * the lock is free. */
+/* Registers `all` in place of what it meets. It is watched before: what goes meanwhile is dropped
+ * when the lock is free. False: it is not registered. */
 static bool pin_joined(struct weft_keep *keep, struct weft_keep_range *range,
                        struct weft_keep_range all)
 {
@@ -158,7 +158,7 @@ static void pin(struct weft_keep *keep, struct weft_keep_range *range)
         *range = alone;
 }
 
-/* The one that has it, registered, or one that counts its uses. */
+/* Finds the range that has these bytes, registered, or makes one that counts their uses. */
 static struct weft_keep_range *find(struct weft_keep *keep, uintptr_t at, size_t bytes)
 {
     struct weft_keep_range *same = NULL, *other = NULL;

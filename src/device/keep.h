@@ -18,7 +18,7 @@ struct weft_device;
 enum { WEFT_KEEP_RANGES = 128 };
 
 struct weft_keep {
-    /* From the device, before the first use. pin: NULL, or why not. */
+    /* pin and unpin are the device's, set before the first use. pin returns NULL, or why not. */
     const char *(*pin)(struct weft_device *device, void *memory, size_t bytes);
     void (*unpin)(struct weft_device *device, void *memory);
     struct weft_device *device;
@@ -42,14 +42,14 @@ struct weft_keep {
 };
 
 /*
- * again: the use that was asked for last goes on, and is not counted twice.
- * True: the memory is registered, and stays so until weft_keep_release. False: it is not, or not
- * yet. Blocking, for as long as registering takes.
+ * hold: true: the memory is registered, and stays so until weft_keep_release. False: it is not, or
+ * not yet. again: the use that was asked for last goes on, and is not counted twice. Blocking, for
+ * as long as registering takes.
  */
 bool weft_keep_hold(struct weft_keep *keep, const void *memory, size_t bytes, bool again);
 void weft_keep_release(struct weft_keep *keep);
 
-/* Drops all; off: until it is turned on nothing is held. Not between hold and release. */
+/* Drops all; off: nothing is held until it is turned on. Not between hold and release. */
 void weft_keep_turn(struct weft_keep *keep, bool off);
 void weft_keep_close(struct weft_keep *keep);
 

@@ -55,7 +55,7 @@ struct weft_port_call {
     uint32_t ticket;   /* the bell's ticket for that sleep */
 };
 
-/* The host program's alone: a call begins, and ends. */
+/* Begin and end a call of the host program. */
 static inline void weft_port_enter(struct weft_port *port, struct weft_port_call *call)
 {
     if (port->lock != NULL)
@@ -91,7 +91,7 @@ void weft_port_wait(struct weft_port *port);
 /* Lets others run, and comes back without sleeping: the caller has other work. */
 void weft_port_yield(struct weft_port *port);
 
-/* The same after a look that found nothing: whoever shares the processor comes first. */
+/* Lets others run after a look that found nothing: who shares the processor comes first. */
 void weft_port_poll(struct weft_port *port);
 
 /*
@@ -104,10 +104,10 @@ static inline __attribute__((always_inline)) void weft_port_turn(struct weft_por
         weft_port_yield(port);
 }
 
-/* A command was posted. False: nobody here looks at it, ring for the host's task. */
+/* Tells that a command was posted. False: nobody here looks at it: ring for the host's task. */
 bool weft_port_posted(struct weft_port *port);
 
-/* The wait is over, or what was polled for is there. */
+/* Ends a wait, or a series of polls, that has found what it looked for. */
 static inline void weft_port_waited(struct weft_port *port)
 {
     struct weft_port_call *call = port->call;
@@ -124,7 +124,7 @@ static inline void weft_port_waited(struct weft_port *port)
 /* Ends the rank; the host program goes to its call's `escape`. */
 void weft_port_end(struct weft_port *port) __attribute__((noreturn));
 
-/* Nanoseconds of the device's clock. */
+/* weft_port_clock: nanoseconds of the device's clock. */
 #ifdef __CUDACC__
 WEFT_INLINE uint64_t weft_port_clock(void)
 {
@@ -133,7 +133,7 @@ WEFT_INLINE uint64_t weft_port_clock(void)
     return now;
 }
 
-/* Cycles of the multiprocessor, which begin anywhere and have no fixed length; read at once. */
+/* Returns cycles of the multiprocessor, which begin anywhere and have no fixed length. */
 WEFT_INLINE uint64_t weft_port_ticks(void)
 {
     uint64_t now;
@@ -141,7 +141,7 @@ WEFT_INLINE uint64_t weft_port_ticks(void)
     return now;
 }
 
-/* Both at one moment: when the clock, which goes in steps, has just made one. */
+/* Reads ticks and clock at one moment: when the clock, which goes in steps, has just made one. */
 WEFT_INLINE void weft_port_clocks(uint64_t *ticks, uint64_t *clock)
 {
     enum { MOST_LOOKS = 1024 }; /* some ten steps, so that one that stands still stops nobody */

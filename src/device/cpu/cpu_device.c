@@ -34,7 +34,7 @@ static int processors_here(void)
     return CPU_COUNT(&set);
 }
 
-/* Each process of the node gets its share of the processors, one worker at least. */
+/* Gives each process of the node its share of the processors, one worker at least. */
 static uint64_t cpu_share(struct weft_device *device, const struct weft_sharing *with)
 {
     const struct weft_config *config = device->config;
@@ -137,7 +137,7 @@ static void cpu_unmap(struct weft_device *device, void *memory, const struct wef
     weft_share_unmap(memory, handle, device->one_address_space);
 }
 
-/* Each process drives a CPU device of its own. */
+/* Gives an id of this process's own: each process drives a CPU device of its own. */
 static void cpu_identify(const struct weft_device *device, unsigned char id[WEFT_DEVICE_ID_BYTES])
 {
     (void)device;
@@ -187,7 +187,7 @@ static weft_status cpu_run(struct weft_device *device, const struct weft_launch 
     return status;
 }
 
-/* That it is mapped; not that it may be written. */
+/* Checks that the memory is mapped; not that it may be written. */
 static const char *cpu_no_access(struct weft_device *d, const void *memory, size_t bytes)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);

@@ -7,13 +7,12 @@
 
 #include <stddef.h>
 
-/*
- * The rank of this thread in whose guard the address lies, and the size of its stack in *bytes;
- * else the one that runs at present, or -1, and *bytes as it was.
- */
+/* Returns the rank of this thread in whose guard the address lies, and the size of its stack in
+ * *bytes; else the rank that runs at present, or -1, and *bytes as it was. */
 typedef int weft_fault_find(const void *ranks, const void *address, size_t *bytes);
 
-/* Once in a process. Without memory for it ranks that exit are not named. */
+/* Has ranks that call exit named. Called once in a process; without memory for it nothing is
+ * done. */
 void weft_faults_watch(void);
 
 /*

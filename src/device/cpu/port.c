@@ -1,5 +1,5 @@
-/* device/cpu/port.c - waiting and ending on the CPU device, and in the host program. Runs in the
- * rank, or the thread, that waits. */
+/* device/cpu/port.c - waiting and ending on the CPU device, and in the host program. The rank, or
+ * the thread, that waits calls it. */
 #include "device/port.h"
 
 #include "base/fiber.h"
@@ -46,7 +46,7 @@ static void host_rest(struct weft_bell *bell, struct weft_port_call *call)
     call->prepared = !call->prepared;
 }
 
-/* Other threads of the host program have their turn meanwhile. */
+/* Rests one round of a host program's wait; its other threads have their turn meanwhile. */
 static void host_wait(struct weft_port *port)
 {
     struct weft_port_call *call = port->call;

@@ -69,7 +69,7 @@ WEFT_UNSEEN void weft_team_rest(const struct weft_thread_team *team)
     weft_strand_set(strand.thread, strand.threads, strand.rank);
 }
 
-/* One of those that can run: the next below `from`, in random mode any; -1: there is none. */
+/* Chooses a thread that can run: the next below `from`, in random mode any; -1: there is none. */
 WEFT_UNSEEN static int choose(const struct weft_thread_team *team, int from)
 {
     int able[WEFT_TEAM_MOST], count = 0;
@@ -158,7 +158,7 @@ WEFT_UNSEEN void weft_team_leave(struct weft_thread_team *team)
 
 /* ---- meeting --------------------------------------------------------------------------------- */
 
-/* The n-th name of a list. */
+/* Writes the n-th name of a list into text. */
 static void name_argument(const char *list, int n, char *text, size_t bytes)
 {
     while (n-- > 0)
@@ -218,7 +218,7 @@ static bool same_element(const struct weft_call *one, const struct weft_call *tw
            mine->tag == other->tag;
 }
 
-/* The first element in which the lists differ, or their length. */
+/* Returns the first element in which the lists of two calls differ, or their length. */
 static int first_difference(const struct weft_call *one, const struct weft_call *two)
 {
     int i = 0;
@@ -230,7 +230,7 @@ static int first_difference(const struct weft_call *one, const struct weft_call 
     return i;
 }
 
-/* Whether two threads are in the same call. */
+/* Whether two threads are in the same call, with the same arguments; if not, *why says so. */
 static bool agree(const struct weft_thread_team *team, int first, int other,
                   struct weft_disagreement *why)
 {
@@ -255,7 +255,7 @@ static bool agree(const struct weft_thread_team *team, int first, int other,
     return false;
 }
 
-/* The threads that make a call together with this one: first .. end - 1. */
+/* first_of and end_of: the threads that make a call with this one are first .. end - 1. */
 static int first_of(const struct weft_call *call, int thread)
 {
     return call->lanes == 0 ? 0 : thread - thread % call->lanes;
@@ -268,8 +268,8 @@ static int end_of(const struct weft_thread_team *team, const struct weft_call *c
     return first + (call->lanes == 0 || call->lanes > left ? left : call->lanes);
 }
 
-/* A thread of the same warp that waits in a call of all threads, or of a warp where the caller's
- * is of all; -1: there is none. */
+/* Returns a thread of the same warp that waits in a call of all threads, or of a warp where the
+ * caller's is of all; -1: there is none. */
 WEFT_UNSEEN static int apart_from(const struct weft_thread_team *team, const struct weft_call *call,
                                   int thread)
 {

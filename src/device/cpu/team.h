@@ -28,8 +28,8 @@ struct weft_thread_team;
 
 enum { WEFT_TEAM_MOST = 256, WEFT_TEAM_WARP = 32, WEFT_TEAM_TEXT = 200 };
 
-/* Relaxed, as fibers of one thread have one weft_strand, and ThreadSanitizer takes them for
- * several. */
+/* Reads weft_strand, relaxed: fibers of one thread have one, and ThreadSanitizer takes them for
+ * several threads. */
 static inline struct weft_strand weft_strand_get(void)
 {
     const struct weft_strand strand = {weft_thread(NULL), weft_threads(NULL),
@@ -76,43 +76,39 @@ enum weft_met {
     WEFT_MET_AT_ODDS /* the threads make different calls, and *why says which */
 };
 
-/*
- * A team of the rank of this port, which is alone so far: `threads` (2 .. WEFT_TEAM_MOST) fibers
- * that will run(argument), each as another thread. NULL: no memory.
- */
+/* Makes a team for a port's rank, which is alone so far: `threads` (2 .. WEFT_TEAM_MOST) fibers
+ * that will run(argument), each as another thread. NULL: no memory. */
 struct weft_thread_team *weft_team_create(struct weft_port *port, int threads, size_t stack_bytes,
                                           void (*run)(void *), void *argument);
-/* No thread runs any more. Frees all but the fibers. */
+/* Frees a team, but not the fibers, when no thread runs any more. */
 void weft_team_free(struct weft_thread_team *team);
-/* The fiber of a thread; NULL beyond the last. */
+/* Returns the fiber of a thread; NULL beyond the last. */
 struct weft_fiber *weft_team_fiber(const struct weft_thread_team *team, int thread);
 
-/* By a task of random mode: runs the threads until the rank has ended. */
+/* Runs the threads until the rank has ended. A task of random mode calls it. */
 void weft_team_run(struct weft_thread_team *team);
 
-/* By a thread: switches to the rank's worker, until that switches to the rank. */
+/* Switches from a thread to the rank's worker; returns when that switches to the rank. */
 void weft_team_rest(const struct weft_thread_team *team);
 
-/* By a thread that has done all: gives way to the others. Returns to the last one alone. */
+/* Gives way to the others, for a thread that has done all. Returns to the last one alone. */
 void weft_team_leave(struct weft_thread_team *team);
 
-/*
- * By each thread of a rank in a call. Waits for the others that make it. After LAST and AT_ODDS the
- * rank has one thread, its caller (weft_strand); after LAST until weft_team_made.
- */
+/* Each thread of a rank calls it in a call, and waits for the others that make it. After LAST and
+ * AT_ODDS the rank has one thread, its caller (weft_strand); after LAST until weft_team_made. */
 enum weft_met weft_team_meet(struct weft_thread_team *team, struct weft_call *call,
                              struct weft_disagreement *why);
-/* By the last, when the call is made: all get its result. */
+/* Gives all threads the call's result. The last one (LAST) calls it when the call is made. */
 void weft_team_made(struct weft_thread_team *team);
-/* By the last, in a call of a warp that found nothing: lets another thread run. waits: it can do
- * nothing else. False: no other can run. */
+/* Lets another thread run, in a call of a warp that found nothing; the last one (LAST) calls it.
+ * waits: it can do nothing else. False: no other can run. */
 bool weft_team_pass(struct weft_thread_team *team, bool waits);
-/* By the last, before that: the call as a thread made it. */
+/* Returns the call as a thread made it. The last one (LAST) asks, before weft_team_made. */
 const struct weft_call *weft_team_call(const struct weft_thread_team *team, int thread);
 
-/* Memory of that size for all threads, under a key; the same each time. NULL: there is none. */
+/* Returns memory of the team's for a key, the same each time. NULL: there is none. */
 void *weft_team_share(struct weft_thread_team *team, const void *key, size_t bytes);
-/* Whether an address lies in what the team shares; or there, or on a thread's stack. */
+/* Whether an address lies in what the team shares (holds: or on a thread's stack). */
 bool weft_team_shares(const struct weft_thread_team *team, const void *address);
 bool weft_team_holds(const struct weft_thread_team *team, const void *address);
 

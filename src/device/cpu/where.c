@@ -36,7 +36,7 @@ void weft_where_begin(const void *kernel)
     backtrace(frame, 1); /* the first one loads libgcc */
 }
 
-/* Writes the first lines that name no function of weft's, but for those without a place. */
+/* Writes the first lines that name no function of weft's, without those that have no place. */
 static void write_calls(char *line)
 {
     static const char inlined[] = " (inlined by) ";
@@ -62,7 +62,7 @@ static void write_calls(char *line)
     }
 }
 
-/* Debug information can be large: addr2line gets some seconds, for which the job waits. */
+/* Reads what addr2line writes. Debug information can be large: it gets some seconds. */
 static void read_calls(int from, char *text, size_t bytes)
 {
     struct pollfd look = {.fd = from, .events = POLLIN};
@@ -102,7 +102,7 @@ static void run(char **words)
     }
 }
 
-/* Instructions that a call returns to are taken for those before them, which are the calls. */
+/* Says the lines of return addresses: each stands for the instruction before it, the call. */
 static void say(const void *after, bool fault)
 {
     static char path[PATH_MAX], places[FRAMES][24], name[] = "addr2line", how[] = "-fpiCe";

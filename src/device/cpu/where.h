@@ -5,7 +5,7 @@
 #ifndef WEFT_DEVICE_CPU_WHERE_H
 #define WEFT_DEVICE_CPU_WHERE_H
 
-/* Once for each thread that runs ranks: the code of their kernel. */
+/* Tells the code of the kernel. Called once in each thread that runs ranks. */
 void weft_where_begin(const void *kernel);
 
 /*

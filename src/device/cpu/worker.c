@@ -49,7 +49,7 @@ struct worker {
     struct weft_task task;
 };
 
-/* Waits until it is known whether the ranks run; whether they do. */
+/* Waits until it is known whether the ranks run; returns whether they do. */
 static bool pass(struct gate *gate)
 {
     weft_bell_await(&gate->bell, &gate->word, OPEN, UINT64_MAX);
@@ -87,7 +87,8 @@ static void weft_rank_main(void *argument)
     weft_port_end(rank->port);
 }
 
-/* One turn: runs every rank that has not ended until it gives up its turn. The busiest's reason. */
+/* Runs every rank that has not ended once, until it gives up its turn. Returns the reason of the
+ * busiest one. */
 static enum weft_doing turn(struct worker *w, struct weft_fiber *self, int *live)
 {
     enum weft_doing most = WEFT_WAITS;
@@ -116,7 +117,7 @@ static enum weft_doing turn(struct worker *w, struct weft_fiber *self, int *live
     return most;
 }
 
-/* The calling thread onto the n-th of the processors that it may use, counted round. */
+/* Binds the calling thread to the n-th of the processors that it may use, counted round. */
 static void bind_to(int n)
 {
     cpu_set_t allowed, one;
@@ -157,7 +158,7 @@ static void leave(const struct worker *w)
         w->launch->leave(w->launch->host);
 }
 
-/* For faults.c. */
+/* Finds the rank of a fault, for faults.c (weft_fault_find). */
 static int find_rank(const void *worker, const void *address, size_t *bytes)
 {
     const struct worker *w = worker;
@@ -219,7 +220,7 @@ static void worker_main(void *argument)
     weft_fiber_destroy(self);
 }
 
-/* In random mode the model does, but for those of teams. */
+/* Makes the ranks' fibers. In random mode the model does that, except for ranks with teams. */
 static weft_status create_fibers(const struct weft_workers *workers,
                                  const struct weft_launch *launch, struct rank *ranks)
 {
@@ -244,7 +245,8 @@ static weft_status create_fibers(const struct weft_workers *workers,
     return WEFT_OK;
 }
 
-/* Without memory to remember it the stack stays mapped for good. */
+/* Keeps the stack of a rank until close. Without memory to remember it, it stays mapped for
+ * good. */
 static void keep_stack(struct weft_workers *workers, struct weft_fiber *fiber)
 {
     const struct weft_stack stack = weft_fiber_leave_stack(fiber);
@@ -305,7 +307,7 @@ static void weft_model_rank_main(void *argument)
         weft_rank_main(&w->ranks[w->first]);
 }
 
-/* Random mode schedules the ranks itself, beside the host's tasks: each is a task of its own. */
+/* Runs the ranks. Random mode schedules them itself, each as a task beside the host's tasks. */
 static weft_status run(struct weft_workers *workers, const struct weft_launch *launch, int count,
                        struct rank *ranks, struct worker *all)
 {

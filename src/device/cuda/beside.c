@@ -1,5 +1,5 @@
-/* device/cuda/beside.c - see device/beside.h. It is there before the ranks, which need all that is
- * left. Runs in the program's thread, or in the kernel's task. */
+/* device/cuda/beside.c - see device/beside.h. The kernel is there before the ranks, which need all
+ * that is left. The program's thread, or the kernel's task, calls it. */
 #include "device/cuda/cuda_device.h"
 
 #include "base/say.h"
@@ -9,7 +9,7 @@
 
 static const uint64_t START_NS = 2000000000; /* another process may have the GPU meanwhile */
 
-/* Frees what there is. */
+/* Frees what was loaded. */
 static void unload(struct weft_device *d)
 {
     struct weft_cuda_beside *own = &d->beside;
@@ -25,7 +25,7 @@ static void unload(struct weft_device *d)
     own->module = NULL;
 }
 
-/* At the first use. */
+/* Loads the kernel at its first use. */
 static weft_status load(struct weft_device *d, const struct weft_beside *beside)
 {
     const struct weft_cuda_driver *driver = d->driver;
@@ -111,8 +111,8 @@ void weft_cuda_beside_close(struct weft_device *d)
         unload(d); /* else what has not begun may still look at it */
 }
 
-/* By threads, and by registers: 64 K on a processor. Its other blocks may lie on other processors.
- */
+/* Counts ranks by threads and by registers, of which a processor has 64 K. The kernel's other
+ * blocks may lie on other processors. */
 int weft_cuda_beside_ranks(int threads, int registers)
 {
     const int by_threads = (WEFT_BESIDE_THREADS + threads - 1) / threads;

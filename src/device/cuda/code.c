@@ -1,5 +1,5 @@
 /* device/cuda/code.c - kernels of the library's own, launched on streams of the program's. Any
- * thread of the program. */
+ * thread of the program calls it. */
 #include "device/cuda/cuda_device.h"
 
 weft_status weft_cuda_load(struct weft_device *d, struct weft_device_code *code)
@@ -28,7 +28,7 @@ void weft_cuda_unload(struct weft_device *d, struct weft_device_code *code)
     code->module = NULL;
 }
 
-/* The stream may be capturing: then this is a node of its graph. */
+/* Launches a kernel. The stream may be capturing: then this is a node of its graph. */
 weft_status weft_cuda_launch(struct weft_device *d, const struct weft_device_code *code, int kernel,
                              void *argument, int blocks, int threads, void *stream)
 {

@@ -79,7 +79,7 @@ struct weft_device {
     int most;              /* ranks of the prepared kernel that fit beside each other */
 };
 
-/* What the GPU says of itself; 0 also where it does not know the question. */
+/* Asks the GPU for an attribute; 0 also where it does not know the question. */
 static inline int weft_cuda_attribute(const struct weft_device *d, CUdevice_attribute which)
 {
     int value = 0;
@@ -117,7 +117,7 @@ WEFT_CUDA_OP(passed);
 WEFT_CUDA_OP(fill);
 WEFT_CUDA_OP(store);
 WEFT_CUDA_OP(wait);
-/* A stream stores a word of 4 or 8 bytes itself. With the lock `giving`. */
+/* Has a stream store a word of 4 or 8 bytes itself. The caller holds the lock `giving`. */
 CUresult weft_cuda_write_word(struct weft_device *d, enum weft_device_stream stream,
                               CUdeviceptr target, const void *source, size_t bytes);
 
@@ -132,9 +132,9 @@ WEFT_CUDA_OP(launch);
 WEFT_CUDA_OP(stream);
 
 /*
- * block/block.c. stay and leave: before and after a kernel. serves: the block is there all the
- * while, with as many threads as the registers of a rank allow; else it comes for errands, if the
- * kernel does not fill the GPU.
+ * block/block.c: the service block. stay is called before a kernel, leave after it. serves: the
+ * block is there all the while, with as many threads as the registers of a rank allow; else it
+ * comes for errands, if the kernel does not fill the GPU.
  */
 weft_status weft_cuda_block_open(struct weft_device *d);
 void weft_cuda_block_close(struct weft_device *d);
@@ -142,18 +142,18 @@ weft_status weft_cuda_block_stay(struct weft_device *d, bool serves, bool full, 
 weft_status weft_cuda_block_leave(struct weft_device *d);
 WEFT_CUDA_OP(serve);
 WEFT_CUDA_OP(serve_now);
-/* Gives it the lot that has been filled: *given, false if it is not there. delivered: how many lots
- * are there. */
+/* give: gives the block the lot that has been filled; *given: false if the block is not there.
+ * delivered: how many lots are delivered. */
 void weft_cuda_block_give(struct weft_device *d, uint32_t pieces, uint32_t words, bool *given);
 uint64_t weft_cuda_block_delivered(const struct weft_device *d);
-/* In a loop that waits for the block; looks: rounds so far; *since: 0 at first. Says now and then
- * what it waits for. Errors: DEVICE: the GPU has failed. */
+/* Called in each round of a wait for the block; looks: rounds so far; *since: 0 at first. Says now
+ * and then what it waits for. Errors: DEVICE: the GPU has failed. */
 weft_status weft_cuda_block_look(struct weft_device *d, uint32_t looks, uint64_t *since);
 
 /*
  * lots.c: what the receive stream is given, while the block is beside a kernel. take: true: it is
- * in a lot; else it is for the stream. group: device.h, store. settle: all lots are delivered, so
- * that the stream may go on.
+ * in a lot; else it is for the stream. group: device.h, store. settle: waits until all lots are
+ * delivered, so that the stream may go on.
  */
 bool weft_cuda_lot_take(struct weft_device *d, uintptr_t target, const void *source, size_t bytes,
                         uint32_t group);
@@ -165,17 +165,15 @@ static inline void weft_cuda_lot_by_stream(struct weft_device *d)
 weft_status weft_cuda_lot_mark(struct weft_device *d, uint64_t mark, bool *event);
 weft_status weft_cuda_lot_passed(struct weft_device *d, uint64_t mark, bool *there);
 
-/*
- * beside.c. begin returns when all blocks are there; end when all have left. At most one runs, of
- * one image always. Errors: DEVICE, MEMORY.
- */
+/* beside.c: begin returns when all blocks are there; end when all have left. At most one runs, of
+ * one image always. Errors: DEVICE, MEMORY. */
 weft_status weft_cuda_beside_begin(struct weft_device *d, const struct weft_beside *beside);
 weft_status weft_cuda_beside_end(struct weft_device *d, const struct weft_beside *beside);
 void weft_cuda_beside_close(struct weft_device *d);
-/* The ranks whose room a block of it may take. */
+/* Returns how many ranks' room a block of the kernel beside them may take. */
 int weft_cuda_beside_ranks(int threads, int registers);
 
-/* Each stream does what it does most, before there is a kernel that could be in its way. */
+/* Has each stream do what it does most, before there is a kernel that could be in its way. */
 weft_status weft_cuda_use_streams(struct weft_device *d);
 
 #endif

@@ -1,4 +1,4 @@
-/* device/cuda/driver.c - see the header. Any thread; the driver is found once. */
+/* device/cuda/driver.c - see the header. Any thread calls it; the driver is found once. */
 #include "device/cuda/driver.h"
 
 #include "base/say.h"

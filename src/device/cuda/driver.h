@@ -82,13 +82,11 @@ struct weft_cuda_driver {
 #undef WEFT_CUDA_FIELD
 };
 
-/*
- * The loaded and initialised driver; NULL, and why in *reason (in silence), if this machine has no
- * usable one. Any thread; loaded once.
- */
+/* Returns the loaded and initialised driver; NULL, and why in *reason (in silence), if this machine
+ * has no usable one. Any thread; it is loaded once. */
 const struct weft_cuda_driver *weft_cuda_driver(const char **reason);
 
-/* An error of the driver in words; CUDA_SUCCESS: NULL. */
+/* Returns an error of the driver in words; CUDA_SUCCESS: NULL. */
 static inline const char *weft_cuda_why(const struct weft_cuda_driver *driver, CUresult result)
 {
     const char *text = NULL;
@@ -97,7 +95,7 @@ static inline const char *weft_cuda_why(const struct weft_cuda_driver *driver, C
         text = "unknown error";
     return text;
 }
-/* As a status with its text: "what: text". CUDA_SUCCESS: WEFT_OK. */
+/* Turns a result into a status with its text, "what: text". CUDA_SUCCESS: WEFT_OK. */
 weft_status weft_cuda_error(CUresult result, const char *what);
 
 #endif

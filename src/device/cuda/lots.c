@@ -12,13 +12,13 @@
 
 #include <string.h>
 
-/* The one that is being filled. */
+/* Returns the lot that is being filled. */
 static struct weft_lot *filled(const struct weft_device *d)
 {
     return d->block.lots[(d->block.lots_given + 1) % 2];
 }
 
-/* Until so many are delivered. */
+/* Waits until so many lots are delivered. */
 static weft_status await_lots(struct weft_device *d, uint64_t number)
 {
     weft_status status = WEFT_OK;
@@ -29,7 +29,7 @@ static weft_status await_lots(struct weft_device *d, uint64_t number)
     return status;
 }
 
-/* The block has left with the kernel: the stream does what is in the lot. */
+/* Gives the stream what is in the lot, since the block has left with the kernel. */
 static weft_status replay(struct weft_device *d)
 {
     const struct weft_lot *lot = filled(d);
@@ -65,13 +65,13 @@ static weft_status give(struct weft_device *d)
     return status;
 }
 
-/* The bit of the place in which that byte lies: unlike places may share one. */
+/* Returns the bit of the place in which a byte lies: unlike places may share one. */
 static uint32_t place_of(uintptr_t at)
 {
     return (uint32_t)((at >> WEFT_CUDA_PLACE) * 0x9e3779b97f4a7c15u >> 52);
 }
 
-/* Something in the lot lies there. */
+/* Notes that something in the lot lies in these bytes. */
 static void occupy(struct weft_device *d, uintptr_t first, size_t bytes)
 {
     const uint32_t a = place_of(first),
@@ -92,7 +92,7 @@ static bool may_meet(const struct weft_device *d, uintptr_t target, size_t bytes
     return false;
 }
 
-/* Whether what is there in the lot so far would be stored after it, or with it, and must not. */
+/* Whether something in the lot, which would be stored later, or at once, overlaps these bytes. */
 static bool meets(const struct weft_device *d, uintptr_t target, size_t bytes)
 {
     const struct weft_lot *lot = filled(d);
@@ -139,7 +139,7 @@ static void add_piece(struct weft_device *d, uintptr_t target, const void *sourc
     occupy(d, target, bytes);
 }
 
-/* Whether the block is there, and has all that came before. */
+/* Whether the block is there, and the stream has done all that came before. */
 static bool is_open(struct weft_device *d)
 {
     if (!__atomic_load_n(&d->block.stays, __ATOMIC_RELAXED))

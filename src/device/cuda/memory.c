@@ -21,7 +21,7 @@ static CUdeviceptr address_of(const void *memory)
     return (CUdeviceptr)(uintptr_t)memory;
 }
 
-/* Puts an allocation at an address, for this device to load and store. 0: it failed, *result. */
+/* Maps an allocation at an address, for this device to load and store. 0: it failed, *result. */
 static CUdeviceptr place(struct weft_device *d, CUmemGenericAllocationHandle memory, size_t bytes,
                          CUresult *result)
 {
@@ -127,7 +127,7 @@ void *weft_cuda_alloc(struct weft_device *d, size_t bytes, struct weft_share *ha
     return NULL;
 }
 
-/* Of a pool, which allocates in a stream's order: nothing waits for the device. */
+/* Takes memory from a pool, which allocates in a stream's order: nothing waits for the device. */
 void *weft_cuda_alloc_running(struct weft_device *d, size_t bytes, struct weft_share *handle)
 {
     CUdeviceptr address = 0;
@@ -157,7 +157,7 @@ void weft_cuda_free(struct weft_device *d, void *memory, const struct weft_share
         close(handle->fd);
 }
 
-/* A copy of another process's file descriptor. */
+/* Returns a copy of another process's file descriptor; -1, and *reason: there is none. */
 static int take_fd(const struct weft_share *handle, const char **reason)
 {
     const int process = (int)syscall(SYS_pidfd_open, handle->pid, 0);
@@ -172,7 +172,7 @@ static int take_fd(const struct weft_share *handle, const char **reason)
     return fd;
 }
 
-/* Memory that was exported as a file descriptor. */
+/* Maps memory that was exported as a file descriptor. */
 static CUdeviceptr map_managed(struct weft_device *d, const struct weft_share *handle,
                                const char **reason)
 {
@@ -205,10 +205,8 @@ static CUdeviceptr map_by_ipc(struct weft_device *d, const struct weft_share *ha
     return *reason == NULL ? address : 0;
 }
 
-/*
- * Memory of a process on a CPU, which a file holds: mapped here and registered, so that ranks load
- * and store it. The tables of windows have one address of it, for ranks and for the host.
- */
+/* Maps memory of a process on a CPU, which a file holds, and registers it, so that ranks load and
+ * store it. The tables of windows have one address of it, for ranks and for the host. */
 static void *map_host(struct weft_device *d, const struct weft_share *handle, const char **reason)
 {
     void *memory = weft_share_map(handle, false, reason);

@@ -1,7 +1,7 @@
 /*
- * device/cuda/move.c - copies, stores and marks: each stream is a stream, which does them in order.
- * Whoever gives a stream something to do holds the device's lock: while a kernel is being launched
- * nobody does (cuda_device.c).
+ * device/cuda/move.c - copies, stores and marks: each stream of the table is a stream of CUDA,
+ * which does them in order. Whoever gives a stream something to do holds the device's lock: while a
+ * kernel is being launched nobody does (cuda_device.c).
  */
 #include "device/cuda/cuda_device.h"
 
@@ -11,7 +11,7 @@
 
 enum { MOST_PITCH = 1 << 30 }; /* of a rectangle: devices allow up to 2^31 - 1 */
 
-/* Before anything else on a stream. Makes the context current, too. */
+/* Comes before anything else that is done on a stream. Makes the context current, too. */
 static CUresult begin_on(struct weft_device *d, enum weft_device_stream stream)
 {
     const bool settled =
@@ -41,10 +41,8 @@ CUresult weft_cuda_write_word(struct weft_device *d, enum weft_device_stream str
     return d->driver->stream_write_wide(d->streams[stream], target, word, 0);
 }
 
-/*
- * A word or two of the host's go as stores by the stream itself: undivided, and quicker than the
- * copy engine. Only the receive stream's sources are known to be host memory.
- */
+/* Has the stream itself store a word or two of the host's: undivided, and quicker than the copy
+ * engine. Only the receive stream's sources are known to be host memory. */
 static weft_status store_words(struct weft_device *d, enum weft_device_stream stream,
                                CUdeviceptr target, const unsigned char *source, size_t bytes)
 {
@@ -55,8 +53,9 @@ static weft_status store_words(struct weft_device *d, enum weft_device_stream st
     return end(d, result, "storing");
 }
 
-/* In halves what the driver refuses: memory of the host's that begins in what is registered with it
- * and ends beyond, whoever registered it. What it refuses for another reason ends with one byte. */
+/* Copies in halves what the driver refuses: memory of the host's that begins in what is registered
+ * with it and ends beyond, whoever registered it. What it refuses for another reason ends with one
+ * byte. */
 static CUresult copy_parts(struct weft_device *d, enum weft_device_stream stream,
                            unsigned char *target, const unsigned char *source, size_t bytes)
 {
@@ -150,10 +149,8 @@ weft_status weft_cuda_gather(struct weft_device *d, enum weft_device_stream stre
     return WEFT_OK;
 }
 
-/*
- * A mark is an event; one that is used again stands for the later mark, whose coming says that the
- * earlier one has been passed, too.
- */
+/* Sets a mark, which is an event; one that is used again stands for the later mark, whose coming
+ * says that the earlier one has been passed, too. */
 weft_status weft_cuda_mark(struct weft_device *d, enum weft_device_stream stream, uint64_t *mark)
 {
     bool event = true;
@@ -195,7 +192,7 @@ weft_status weft_cuda_passed(struct weft_device *d, enum weft_device_stream stre
     return result == CUDA_ERROR_NOT_READY ? WEFT_OK : weft_cuda_error(result, "copying");
 }
 
-/* What streams do most, but for batches of stores and copies of rectangles. */
+/* Does what streams do most, but for batches of stores and copies of rectangles. */
 static weft_status use_lane(struct weft_device *d, enum weft_device_stream stream, uint32_t *there,
                             void *here, size_t bytes)
 {

@@ -1,6 +1,6 @@
 /*
  * device/cuda/reach.c - who reaches which memory: pinned host memory, whose an address is, what
- * peers and network devices may do with this GPU's memory. Any task.
+ * peers and network devices may do with this GPU's memory. Any task calls it.
  */
 #include "device/cuda/cuda_device.h"
 
@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Over NVLink they do, over PCIe they may not. A GPU that this process does not see is not known.
- */
+/* Tells that GPUs add atomically over NVLink, but not over PCIe. Of a GPU that this process does
+ * not see nothing is known. */
 bool weft_cuda_has_atomics(const struct weft_device *d,
                            const unsigned char other[WEFT_DEVICE_ID_BYTES])
 {
@@ -50,10 +50,8 @@ void weft_cuda_host_free(struct weft_device *d, void *memory)
     d->driver->host_free(memory);
 }
 
-/*
- * Memory of the host's that the driver does not know is refused, also where a kernel could read it
- * (the kernel's page tables): streams, by which the host delivers what comes for it, cannot.
- */
+/* Refuses memory of the host's that the driver does not know, also where a kernel could read it
+ * (the kernel's page tables): streams, by which the host delivers what comes for it, cannot. */
 const char *weft_cuda_no_access(struct weft_device *d, const void *memory, size_t bytes)
 {
     const CUdeviceptr first = (CUdeviceptr)(uintptr_t)memory;
@@ -68,7 +66,7 @@ const char *weft_cuda_no_access(struct weft_device *d, const void *memory, size_
     return NULL;
 }
 
-/* Where malloc's first arena begins, which is never a GPU's; UINTPTR_MAX: it is not known. */
+/* Returns where malloc's first arena begins, which is never a GPU's; UINTPTR_MAX: not known. */
 static uintptr_t heap_begin(void)
 {
     enum { BEFORE = 45 /* spaces, behind the name: proc(5), start_brk */ };
@@ -120,7 +118,7 @@ const char *weft_cuda_pin(struct weft_device *d, void *memory, size_t bytes)
                                                                  CU_MEMHOSTREGISTER_DEVICEMAP));
 }
 
-/* What could not be pinned is refused here, too, which changes nothing. */
+/* Unpins memory. The driver refuses that for what could not be pinned, which changes nothing. */
 void weft_cuda_unpin(struct weft_device *d, void *memory)
 {
     d->driver->context_use(d->context);
@@ -134,7 +132,7 @@ struct weft_keep *weft_cuda_keep(struct weft_device *d)
 
 /* ---- what a network's device writes itself, through a dma-buf: none of it has run on hardware  */
 
-/* The driver hands out whole pages of the host's size. */
+/* Exports memory as a dma-buf. The driver hands out whole pages of the host's size. */
 int weft_cuda_dmabuf(struct weft_device *d, void *memory, size_t bytes, uint64_t *offset)
 {
     const CUdeviceptr page = (CUdeviceptr)sysconf(_SC_PAGESIZE);
@@ -153,8 +151,8 @@ int weft_cuda_dmabuf(struct weft_device *d, void *memory, size_t bytes, uint64_t
     return fd;
 }
 
-/* Newer GPUs keep what they are told behind what was written before; older ones have to be asked.
- */
+/* Orders writes of others before what ranks hear next. Newer GPUs keep that order themselves; older
+ * ones have to be asked. */
 weft_status weft_cuda_reached(struct weft_device *d)
 {
     if (weft_cuda_attribute(d, CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING) >=

@@ -10,7 +10,7 @@ static uint64_t key_of(const void *address)
     return (uint64_t)(uintptr_t)address >> 3;
 }
 
-/* The cell of key, or the unused one where it belongs. */
+/* Returns the cell of `key`, or the unused one where it belongs. */
 static struct weft_cell *probe(const struct weft_cells *cells, uint64_t key)
 {
     uint64_t at = key * UINT64_C(0x9e3779b97f4a7c15) >> 20;
@@ -72,7 +72,8 @@ void weft_cells_free(struct weft_cells *cells)
     *cells = (struct weft_cells){0};
 }
 
-/* The halves of its cell that 4 or 8 bytes, or the word around 2, cover: [*first, return value). */
+/* Tells which halves of its cell 4 or 8 bytes, or the word around 2, cover: [*first, return
+ * value). */
 static int halves(const void *word, int size, int *first)
 {
     *first = (int)((uintptr_t)word >> 2 & 1);
@@ -122,7 +123,7 @@ bool weft_cells_join(struct weft_cells *cells, const void *word, int size, uint3
     return rose;
 }
 
-/* The bytes of cell `key` that lie in [address, address + bytes), as bits. */
+/* Returns which bytes of cell `key` lie in [address, address + bytes), as bits. */
 static uint8_t bytes_in(uint64_t key, uintptr_t address, size_t bytes)
 {
     const uintptr_t start = (uintptr_t)(key << 3);
@@ -178,7 +179,7 @@ void weft_cells_forget(struct weft_cells *cells, const void *address, size_t byt
     }
 }
 
-/* The first of the accesses that has bytes in common and is not known to the clock, or NULL. */
+/* Returns the first access that has bytes in common and is not known to the clock, or NULL. */
 static const struct weft_access *unordered(const struct weft_access *access, int count,
                                            uint8_t bytes, const uint32_t *stamps)
 {
@@ -201,7 +202,7 @@ static uint8_t remove_bytes(struct weft_access *access, uint8_t count, uint8_t b
     return kept;
 }
 
-/* An ordered write: later accesses are checked against it, no more against what came before it. */
+/* Records an ordered write: later accesses are checked against it, not against earlier ones. */
 static void record_write(struct weft_cell *cell, struct weft_access access)
 {
     cell->reads = remove_bytes(cell->read, cell->reads, access.bytes);
@@ -210,9 +211,9 @@ static void record_write(struct weft_cell *cell, struct weft_access access)
 }
 
 /*
- * Replaces a read that this one makes redundant: who learns of this one by a release learns of all
- * that its task knows, who learns of it as a reader's, of that reader alone. If there is no room,
- * one read is forgotten.
+ * Records a read, in place of one that it makes redundant: who learns of this one by a release
+ * learns of all that its task knows, who learns of it as a reader's, of that reader alone. If there
+ * is no room, one read is forgotten.
  */
 static void record_read(struct weft_cell *cell, struct weft_access access, bool reader,
                         const uint32_t *stamps)

@@ -17,21 +17,21 @@ struct weft_clock {
     uint32_t stamp[];
 };
 
-/* Memory, or the end of the process: the model cannot go on without. */
+/* Allocates zeroed memory; without it the process ends, since the model cannot go on. */
 void *weft_random_memory(size_t bytes);
 
-/* With one user: one that knows nothing yet, and a copy. */
+/* Make clocks with one user: one that knows nothing yet, and a copy of stamps. */
 struct weft_clock *weft_clock_new(uint32_t length);
 struct weft_clock *weft_clock_copy(const uint32_t *stamps, uint32_t length);
 
-/* One more user, and one less; NULL, the clock that knows nothing, has none to count. */
+/* Add a user, and drop one. NULL, the clock that knows nothing, has no users to count. */
 struct weft_clock *weft_clock_share(struct weft_clock *clock);
 void weft_clock_drop(struct weft_clock *clock);
 
 /* Raises stamps to the clock's. True if any of them rose. */
 bool weft_clock_join(uint32_t *stamps, const struct weft_clock *clock);
 
-/* The join of both; takes over the caller's use of clock. */
+/* Returns the join of both, with one use for the caller, whose use of `clock` it takes over. */
 struct weft_clock *weft_clock_merge(struct weft_clock *clock, struct weft_clock *more);
 
 #endif

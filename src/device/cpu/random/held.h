@@ -42,26 +42,26 @@ struct weft_store {
     struct weft_clock *clock;
 };
 
-/* Lets a store take effect now. */
+/* Makes a store take effect now. */
 void weft_store_apply(struct weft_cells *cells, const struct weft_store *store);
 
-/* Holds it back until its due call, which is less than WEFT_HELD_CALLS away. */
+/* Holds a store back until its due call, which is less than WEFT_HELD_CALLS away. */
 void weft_held_add(struct weft_holding *holding, struct weft_held_queue *queue,
                    const struct weft_store *store, uint32_t stamp, uint64_t due);
 
-/* Copies the sources of one queue that are not yet, of what goes into a range. */
+/* Of the stores of one queue that go into a range, copies the sources that are not copied yet. */
 void weft_held_sources(struct weft_held_queue *queue, const void *target, size_t bytes);
 
-/* Makes the stores arrive that are due at this call. To be called for every call. */
+/* Makes the stores arrive that are due at this call. It is called for every call of the model. */
 void weft_held_due(struct weft_holding *holding, uint64_t call);
-/* Makes those of one queue arrive, up to a stamp. */
+/* Makes the stores of one queue arrive, up to a stamp. */
 void weft_held_until(struct weft_holding *holding, struct weft_held_queue *queue, uint32_t stamp);
-/* Makes those of one queue arrive that overlap a range. */
+/* Makes the stores of one queue arrive that overlap a range. */
 void weft_held_overlap(struct weft_holding *holding, struct weft_held_queue *queue,
                        const void *address, size_t bytes);
-/* Makes those arrive that lie in memory about to go; no source is read there later. */
+/* Makes the stores arrive that lie in memory about to go; no source is read there later. */
 void weft_held_forget(struct weft_holding *holding, const void *address, size_t bytes);
-/* Makes all arrive that happened before, by these stamps; of task `self`, up to own alone. */
+/* Makes stores arrive that happened before, by these stamps; of task `self`, up to own. */
 void weft_held_before(struct weft_holding *holding, const uint32_t *stamps, uint32_t self,
                       uint32_t own);
 

@@ -32,7 +32,7 @@ struct machine {
 
 static struct machine *m;
 
-/* The start of every call: what is due arrives, and others may run. */
+/* Begins every call of the model: stores that are due arrive, and others may run. */
 static struct weft_model_task *begin_call(void)
 {
     weft_held_due(&m->holding, ++m->calls);
@@ -40,13 +40,13 @@ static struct weft_model_task *begin_call(void)
     return m->tasks->current;
 }
 
-/* Where the stamp of what the task loads is: its own, until it has sent a message. */
+/* Returns where the stamp of a task's loads is: its own, until it has sent a message. */
 static uint32_t loads_of(const struct weft_model_task *task)
 {
     return task->readers != 0 ? task->reader[0].index : task->index;
 }
 
-/* What a release by the task carries, with one user. */
+/* Returns the clock that a release by the task carries, with one user; the task's stamp rises. */
 static struct weft_clock *release(struct weft_model_task *task)
 {
     struct weft_clock *clock = weft_clock_copy(task->stamps, m->tasks->slots);
@@ -56,7 +56,7 @@ static struct weft_clock *release(struct weft_model_task *task)
     return clock;
 }
 
-/* What a store or add carries: a release, or fence and message. With one user, or NULL. */
+/* Returns the clock that a store or add carries: of a release, or of fence and message; or NULL. */
 static struct weft_clock *carried(struct weft_model_task *task, bool releases)
 {
     return releases ? release(task)
@@ -74,7 +74,7 @@ static void acquire(struct weft_model_task *task, const void *word, int size)
         weft_held_until(&m->holding, &task->held, own);
 }
 
-/* Words are little-endian, as in ring/command.h. */
+/* Loads a word by way of the model. Words are little-endian, as in ring/command.h. */
 static uint64_t model_load(const void *address, int size, bool acquires)
 {
     struct weft_model_task *task = begin_call();
@@ -88,7 +88,7 @@ static uint64_t model_load(const void *address, int size, bool acquires)
     return value;
 }
 
-/* Takes effect now, or is held back until a call that is drawn now, at the latest. */
+/* Makes a store take effect now, or holds it back until a call that is drawn now, at the latest. */
 static void make_store(struct weft_model_task *task, const struct weft_store *store, uint32_t stamp)
 {
     struct weft_model_tasks *tasks = m->tasks;
@@ -148,7 +148,7 @@ static void model_fence(void)
     task->fence = release(task);
 }
 
-/* The current task accesses data, by itself or a reader: the first race of a run is said. */
+/* Checks an access by the current task or a reader (who); the first race of a run is said. */
 static void access_bytes(const void *address, size_t bytes, enum weft_access_kind kind,
                          uint32_t who)
 {
@@ -194,7 +194,7 @@ static void model_read(const void *source, size_t bytes)
                  loads_of(task));
 }
 
-/* The words of a message carry the stamps of two readers. */
+/* Sends a message's words, which carry the stamps of two readers. */
 static void model_send(const void *target, const void *source, size_t bytes)
 {
     struct weft_model_task *task = begin_call();
@@ -253,7 +253,7 @@ static void model_join(struct weft_model_task *task)
     weft_tasks_reap(task);
 }
 
-/* Stores that arrived may end a wait, too. */
+/* Tells the tasks that stores have arrived, which may end a wait, too. */
 static void notice_arrivals(void)
 {
     if (m->arrived != m->holding.arrived)

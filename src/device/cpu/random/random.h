@@ -59,20 +59,18 @@ enum { WEFT_RANDOM_STACK = 1 << 20 };
  */
 weft_status weft_random_begin(uint64_t seed);
 
-/*
- * Turns it off, by the root task, after all others have ended; what is held back arrives first.
- * Says ERR_STATE and drops the rest of any task that still runs.
- */
+/* Turns random mode off. The root task calls it after all others have ended; what is held back
+ * arrives first. Says ERR_STATE and drops the rest of any task that still runs. */
 void weft_random_end(void);
 
-/* Between begin and end: sets, and returns, the stack of tasks started from now on: `bytes`, but
- * WEFT_RANDOM_STACK at least. */
+/* Between begin and end: sets the bytes of the stack of tasks started from now on,
+ * WEFT_RANDOM_STACK at least, and returns them. */
 size_t weft_random_stack(size_t bytes);
 
 /*
- * Between begin and end: what to call at the first race of the run, in the task that completes it,
- * inside its call of write, read or claim. It may use the model. NULL, as at first: nothing but the
- * message. Races before are forgotten.
+ * Between begin and end: sets what the first race of the run calls, in the task that completes it,
+ * inside its call of write, read or claim. It may use the model. NULL, as at first: there is only
+ * the message. Races before are forgotten.
  */
 void weft_random_on_race(void (*handler)(const char *text, void *argument), void *argument);
 

@@ -11,7 +11,7 @@
 
 enum { CALL_NS = 100, IDLE_YIELDS = 20, QUIET_YIELDS = 200 };
 
-/* splitmix64 */
+/* Draws 64 bits, by splitmix64. */
 static uint64_t draw_bits(struct weft_model_tasks *tasks)
 {
     uint64_t z = tasks->draw += UINT64_C(0x9e3779b97f4a7c15);
@@ -31,7 +31,7 @@ static struct weft_model_task *draw_runnable(struct weft_model_tasks *tasks)
     return tasks->runnable[weft_draw(tasks, tasks->runnables)];
 }
 
-/* Values of one table: chosen so that the extremes, where most errors show, come up often. */
+/* Draws a mood from tables of values in which extremes, where most errors show, come up often. */
 static void draw_mood(struct weft_model_tasks *tasks)
 {
     static const uint32_t turns[] = {2, 8, 8, 64, 512, 2048};
@@ -56,7 +56,7 @@ static struct weft_model_task *highest(const struct weft_model_tasks *tasks)
     return best;
 }
 
-/* Who is to run next. The current task, if it can run, has the least claim. */
+/* Chooses who runs next. The current task, if it can run, has the least claim. */
 static struct weft_model_task *choose(struct weft_model_tasks *tasks)
 {
     struct weft_model_task *next = draw_runnable(tasks);
@@ -118,7 +118,7 @@ static void set_waiting(struct weft_model_tasks *tasks, struct weft_model_task *
     weft_tasks_changed(tasks);
 }
 
-/* Leaves the current task, which cannot run. */
+/* Leaves the current task, which cannot run, for another one. */
 static void leave(struct weft_model_tasks *tasks)
 {
     if (tasks->runnables == 0) {
@@ -129,7 +129,7 @@ static void leave(struct weft_model_tasks *tasks)
     switch_to(tasks, choose(tasks));
 }
 
-/* A place whose last task was joined, or a new one. */
+/* Finds a place whose last task was joined, or a new one. */
 static struct weft_model_task *find_place(struct weft_model_tasks *tasks)
 {
     for (uint32_t i = 0; i < tasks->slots; i++)

@@ -76,15 +76,16 @@ struct weft_model_tasks {
     uint32_t idle, quiet; /* runnable tasks with IDLE_YIELDS, with QUIET_YIELDS at this change */
 };
 
-/* A number below n (n > 0), drawn from the seed. */
+/* Returns a number below n (n > 0), drawn from the seed. */
 uint32_t weft_draw(struct weft_model_tasks *tasks, uint32_t n);
 
-/* The calling thread becomes the root. */
+/* Makes the tasks of a run; the calling thread becomes the root task. */
 struct weft_model_tasks *weft_tasks_create(uint64_t seed);
-/* All other tasks have ended, or will never run again. */
+/* Frees them. All other tasks have ended, or will never run again. */
 void weft_tasks_destroy(struct weft_model_tasks *tasks);
 
-/* A task that will run once it is chosen. It knows nothing yet. NULL: no stack, or too many. */
+/* Starts a task, which runs once it is chosen, and knows nothing yet. NULL: no stack, or too
+ * many. */
 struct weft_model_task *weft_tasks_start(struct weft_model_tasks *tasks, const char *name,
                                          void (*run)(void *), void *argument);
 /* Waits until the task has ended; its place and name stay until weft_tasks_reap. */
@@ -92,15 +93,15 @@ void weft_tasks_wait(struct weft_model_tasks *tasks, struct weft_model_task *tas
 void weft_tasks_reap(struct weft_model_task *task);
 void weft_tasks_exit(struct weft_model_tasks *tasks) __attribute__((noreturn));
 
-/* The current task's reader for a target; NULL, first: for its loads. 0: there is no room. */
+/* Returns the current task's reader for a target; NULL, first: for its loads. 0: no room. */
 uint32_t weft_tasks_reader(struct weft_model_tasks *tasks, const void *target);
 
-/* A call was made: the turn may end. */
+/* Counts a call of the model by the current task, whose turn may end. */
 void weft_tasks_call(struct weft_model_tasks *tasks);
-/* Gives up the turn if there is anyone else. */
+/* Gives up the turn if another task can run. idle: the task found nothing to do. */
 void weft_tasks_yield(struct weft_model_tasks *tasks, bool idle);
 
-/* Something changed that an idle task may be waiting for. */
+/* Tells that something changed for which an idle task may wait. */
 void weft_tasks_changed(struct weft_model_tasks *tasks);
 
 #endif

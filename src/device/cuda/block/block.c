@@ -60,8 +60,8 @@ weft_status weft_cuda_block_open(struct weft_device *d)
     return WEFT_OK;
 }
 
-/* Whether no block will take another errand. What it has answered is visible then. With the block's
- * lock. */
+/* Whether no block will take another errand; then all that it answered is visible. Needs the
+ * block's lock. */
 static bool is_gone(const struct weft_block *block)
 {
     return weft_load_acquire_u64(&block->control->turn.left, ORDER_command_space) == block->turn;
@@ -72,7 +72,7 @@ uint64_t weft_cuda_block_delivered(const struct weft_device *d)
     return weft_load_acquire_u64(&d->block.control->turn.delivered, ORDER_command_space);
 }
 
-/* Has the block begin with errand `next`; no block is there. With the block's lock. */
+/* Launches the block, to begin with errand `next`; none is there. Needs the block's lock. */
 static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
 {
     struct weft_block *block = &d->block;
@@ -91,7 +91,7 @@ static weft_status launch(struct weft_device *d, uint32_t next, uint64_t lease)
     return weft_cuda_error(result, "launching the service block");
 }
 
-/* With the block's lock: a block that is there, or begins, leaves behind all that it was given. */
+/* Has a block that is there, or begins, leave behind all that it was given. Needs its lock. */
 static void tell_to_leave(struct weft_block *block)
 {
     const struct weft_errand leave = {.kind = WEFT_ERRAND_LEAVE};
@@ -99,7 +99,7 @@ static void tell_to_leave(struct weft_block *block)
     weft_command_push(&block->errands, (const struct weft_command *)&leave, NULL, 0, true);
 }
 
-/* Until it has left, if it was there. With the block's lock. */
+/* Has the block leave, if it is there, and waits for that. Needs the block's lock. */
 static weft_status dismiss(struct weft_device *d)
 {
     tell_to_leave(&d->block);
@@ -192,9 +192,9 @@ weft_status weft_cuda_block_look(struct weft_device *d, uint32_t looks, uint64_t
 }
 
 /*
- * The answer to errand `number`, by another block where the one that was there has left; or, brief:
- * UNSUPPORTED, unsaid, and the errand, which must be the last, is taken back. With the block's
- * lock.
+ * Waits for the answer to errand `number`, by another block where the one that was there has left;
+ * brief: then the errand, which must be the last, is taken back, and UNSUPPORTED returned but not
+ * said. Needs the block's lock.
  */
 static weft_status await(struct weft_device *d, uint32_t number, struct weft_errand *errand,
                          bool brief)
@@ -218,10 +218,8 @@ static weft_status await(struct weft_device *d, uint32_t number, struct weft_err
     return status;
 }
 
-/*
- * Gives an errand that is answered. Its place for the answer is cleared: since no lot is answered,
- * what is there may be of an errand 256 laps ago. With the block's lock.
- */
+/* Gives an errand that is answered. Its place for the answer is cleared: since no lot is answered,
+ * what is there may be of an errand 256 before. Needs the block's lock. */
 static void ask(struct weft_block *block, const struct weft_errand *errand)
 {
     struct weft_command_producer answers = {.lines = block->control->answer,

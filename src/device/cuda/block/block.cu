@@ -11,7 +11,7 @@
 #include "device/port.h"
 #include "ring/command.h"
 
-/* The 7 bytes of content that this lane's word of an answer has. Lane f brings field f. */
+/* Returns the 7 bytes of content of this lane's word of an answer. Lane f brings field f. */
 WEFT_INLINE uint64_t cut_word(uint64_t field, uint32_t lane)
 {
     const uint32_t bit = 56 * lane, at = bit / 64, shift = bit % 64;
@@ -21,7 +21,7 @@ WEFT_INLINE uint64_t cut_word(uint64_t field, uint32_t lane)
     return (shift == 0 ? low : low >> shift | high << (64 - shift)) & WEFT_WORD_CONTENT;
 }
 
-/* The 8 bytes of field `lane` (0 to 6) of an errand. Lane w brings word w of its line. */
+/* Returns the 8 bytes of field `lane` (0 to 6) of an errand. Lane w brings word w of its line. */
 WEFT_INLINE uint64_t join_field(uint64_t word, uint32_t lane)
 {
     const uint64_t next = __shfl_sync(WEFT_ALL_LANES, word, (lane + 1) & 31);
@@ -79,7 +79,7 @@ WEFT_INLINE void serve(uint64_t field, uint64_t head, struct weft_line *answer, 
     }
 }
 
-/* All warps but the first: until that leaves. */
+/* Helps the first warp with pieces until that leaves. All other warps call it. */
 WEFT_INLINE void help(const struct weft_block_shares *shares)
 {
     for (;;) {

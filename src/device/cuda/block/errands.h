@@ -25,7 +25,7 @@ struct weft_block_errand {
     struct weft_block_shares *shares;
 };
 
-/* Element e of the data, of `size` bytes; the lanes ask for different ones. */
+/* Returns element e of the data, of `size` bytes; the lanes ask for different ones. */
 WEFT_INLINE uint64_t weft_block_cut(const struct weft_block_errand *errand, uint32_t e,
                                     uint32_t size)
 {
@@ -33,7 +33,7 @@ WEFT_INLINE uint64_t weft_block_cut(const struct weft_block_errand *errand, uint
     return __shfl_sync(WEFT_ALL_LANES, errand->word, (2 + at / 8) & 31) >> at % 8 * 8;
 }
 
-/* The reverse: lane l brings element l, and in `more` element 32 + l; each lane gets its word. */
+/* Joins elements to words: lane l brings element l, and in `more` 32 + l; it gets its word. */
 WEFT_INLINE uint64_t weft_block_join(const struct weft_block_errand *errand, uint64_t element,
                                      uint64_t more, uint32_t size)
 {
@@ -96,8 +96,8 @@ WEFT_INLINE uint64_t weft_block_copy(const struct weft_block_errand *errand)
     return 0;
 }
 
-/* Pieces of whole words, of which each lane has one. All lanes; they load of several before they
- * store (lanes.h). */
+/* Copies pieces of whole words, of which each lane has one. All lanes call it; they load of several
+ * pieces before they store (lanes.h). */
 WEFT_INLINE void weft_block_pieces(uint32_t lane, uint64_t from, uint64_t to, uint32_t bytes,
                                    uint32_t pieces)
 {
@@ -121,7 +121,7 @@ WEFT_INLINE void weft_block_pieces(uint32_t lane, uint64_t from, uint64_t to, ui
     }
 }
 
-/* Pieces of any form. */
+/* Copies pieces of any form, of which each lane has one. All lanes call it. */
 WEFT_INLINE void weft_block_odd_pieces(uint32_t lane, uint64_t from, uint64_t to, uint32_t bytes,
                                        uint32_t pieces)
 {
@@ -131,7 +131,7 @@ WEFT_INLINE void weft_block_odd_pieces(uint32_t lane, uint64_t from, uint64_t to
                         __shfl_sync(WEFT_ALL_LANES, bytes, i));
 }
 
-/* Words of lanes `first` to `end`, all with groups: each behind those of its group. All lanes. */
+/* Stores words of lanes `first` to `end`, all with groups: each after its group's. All lanes. */
 WEFT_INLINE void weft_block_groups(uint32_t lane, uint64_t to, uint64_t value, uint32_t size,
                                    uint32_t first, uint32_t end)
 {
@@ -150,8 +150,8 @@ WEFT_INLINE void weft_block_groups(uint32_t lane, uint64_t to, uint64_t value, u
     }
 }
 
-/* Words, of which each lane has one: in their order, each behind all before it; those with groups
- * that follow each other at once. All lanes. */
+/* Stores words, of which each lane has one, in their order: each behind all before it; those with
+ * groups that follow each other at once. All lanes call it. */
 WEFT_INLINE void weft_block_words(uint32_t lane, uint64_t to, uint64_t value, uint32_t size,
                                   uint32_t words)
 {
@@ -176,7 +176,7 @@ WEFT_INLINE void weft_block_words(uint32_t lane, uint64_t to, uint64_t value, ui
     }
 }
 
-/* A warp's share of a lot's pieces: of so many at a time in turns with the other warps. */
+/* Copies a warp's share of a lot's pieces: some at a time, in turns with the other warps. */
 WEFT_INLINE void weft_block_share(const struct weft_lot *lot, uint32_t pieces, uint32_t lane,
                                   uint32_t turn, uint32_t warps)
 {
@@ -233,7 +233,7 @@ WEFT_INLINE uint64_t weft_block_deliver(const struct weft_block_errand *errand)
     return 0;
 }
 
-/* One load over the bus has brought all of it. */
+/* Does a lot that fits in an errand: one load over the bus has brought all of it. */
 WEFT_INLINE uint64_t weft_block_few(const struct weft_block_errand *errand)
 {
     const uint64_t low = __shfl_sync(WEFT_ALL_LANES, errand->word, 2);

@@ -7,7 +7,7 @@
 
 #include "order/atomic.h"
 
-/* The largest element that the bytes are made of. */
+/* Returns the size of the largest element that the bytes are made of. */
 WEFT_INLINE uint32_t weft_block_element(uint64_t all)
 {
     return (all & 7) == 0 ? 8 : (all & 3) == 0 ? 4 : (all & 1) == 0 ? 2 : 1;
@@ -37,9 +37,9 @@ WEFT_INLINE void weft_block_put(uint64_t address, uint64_t value, uint32_t size)
 }
 
 /*
- * The word, if it is wanted, else 0: of memory that stays as it is until the errand is done. Loads
- * that are no atomics are put together: those of a warp cross the bus as lines, not as words. No
- * branch, as weft_load_relaxed_if_u64.
+ * Loads a word, if it is wanted, else gives 0: of memory that stays as it is until the errand is
+ * done. Loads that are no atomics are put together: those of a warp cross the bus as lines, not as
+ * words. There is no branch, as in weft_load_relaxed_if_u64.
  */
 WEFT_INLINE uint64_t weft_block_still(const uint64_t *p, bool wanted)
 {
@@ -58,10 +58,9 @@ WEFT_INLINE uint64_t weft_block_still(const uint64_t *p, bool wanted)
 #endif
 }
 
-/*
- * Copies `words` of 8 bytes. All lanes, of so many; they load before they store, since memory of
- * the host is far, and without a branch between the loads, or each would wait for the one before.
- */
+/* Copies `words` of 8 bytes. All `lanes` lanes call it. They load before they store, since memory
+ * of the host is far, and without a branch between the loads, or each would wait for the one
+ * before. */
 WEFT_INLINE void weft_block_move_words(uint32_t lane, uint32_t lanes, uint64_t *to,
                                        const uint64_t *from, uint64_t words)
 {
@@ -79,7 +78,7 @@ WEFT_INLINE void weft_block_move_words(uint32_t lane, uint32_t lanes, uint64_t *
     }
 }
 
-/* Copies between memories of any kind that ranks reach. All lanes, of so many. */
+/* Copies between memories of any kind that ranks reach. All `lanes` lanes call it. */
 WEFT_INLINE void weft_block_move(uint32_t lane, uint32_t lanes, uint64_t to, uint64_t from,
                                  uint64_t bytes)
 {
