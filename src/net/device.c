@@ -1,4 +1,4 @@
-/* net/device.c - what transports need of a device whose memory windows are; see transport.h. */
+/* net/device.c - what transports need of a device whose memory the windows are; see transport.h. */
 #include "net/transport.h"
 
 #include "base/say.h"

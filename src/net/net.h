@@ -44,20 +44,20 @@ struct weft_net_put {
  */
 struct weft_net_events {
     void *context;
-    /* The put's source may be reused; the put is visible at its target. */
+    /* sent: the put's source may be reused. delivered: the put is visible at its target. */
     void (*sent)(void *context, void *cookie);
     void (*delivered)(void *context, void *cookie);
-    /* Receive side; NULL: nobody asks. All that a packet, or a write, brought was delivered. */
+    /* All that a packet, or a write, brought was delivered. Receive side; NULL: nobody asks. */
     void (*arrived)(void *context);
     /*
-     * From dereg and close (NULL: nobody asks): something outside this process's control may still
-     * read and write memory after the call: the key's, or, from close, whatever the network was
-     * given. That memory has to stay until the process ends.
+     * Called by dereg and close (NULL: nobody asks): something outside this process's control may
+     * still read and write memory after the call: the key's, or, from close, whatever the network
+     * was given. That memory has to stay until the process ends.
      */
     void (*keeps_memory)(void *context);
-    /* From close: whether no process was lost, so that waiting for all makes sense; NULL: yes. */
+    /* Close asks whether no process was lost, so that waiting for all makes sense; NULL: yes. */
     bool (*all_there)(void *context);
-    /* From close, with caps.closes_together: whether the sides of all have stopped; NULL: yes. */
+    /* Close, with caps.closes_together, asks whether the sides of all have stopped; NULL: yes. */
     bool (*all_stopped)(void *context);
 };
 
@@ -80,10 +80,11 @@ struct weft_notice_kinds {
     } of[WEFT_NOTICE_KINDS];
 };
 
-/* Before a network is opened with the table. */
+/* Sets who applies the notices of a kind, before a network is opened with the table. */
 void weft_notice_add(struct weft_notice_kinds *kinds, uint32_t kind, weft_notice_apply apply,
                      void *context);
-/* By whom it concerns. Errors as there; PROTOCOL: nobody has registered the kind. */
+/* Has a notice applied by whom it concerns. Errors: those of weft_notice_apply; PROTOCOL also:
+ * nobody has registered the kind. */
 weft_status weft_notice_take(const struct weft_notice_kinds *kinds,
                              const struct weft_net_delivery *delivery);
 
@@ -93,10 +94,12 @@ weft_status weft_notice_take(const struct weft_notice_kinds *kinds,
  */
 struct weft_net_device {
     void *context;
-    /* Begins to copy data into a window; waits until all that was delivered or counted is there. */
+    /* deliver begins to copy data into a window; settle waits until all that was delivered is
+     * there. */
     bool (*deliver)(void *context, void *target, const void *source, size_t bytes);
     bool (*settle)(void *context);
-    /* Sets a mark behind what was begun; *there: all before it is. Marks are passed in order. */
+    /* mark sets a mark behind what was begun. settled: *there: all before the mark is there; marks
+     * are passed in order. */
     bool (*mark)(void *context, uint64_t *mark);
     bool (*settled)(void *context, uint64_t mark, bool *there);
     /* The device itself; ops NULL: it is none that fetches from pinned memory. */
@@ -142,53 +145,51 @@ struct weft_net_caps {
 
 struct weft_transport_ops; /* net/transport.h */
 
-/* Over that transport. Nothing is connected yet. */
+/* Opens a network over a transport. Nothing is connected yet. weft_net_close frees it. */
 weft_status weft_net_open(struct weft_net **net, const struct weft_transport_ops *transport,
                           const struct weft_net_open *open);
-/* Called before any memory that the network was given is freed. */
+/* Closes and frees a network, before any memory that it was given is freed. It may block. */
 void weft_net_close(struct weft_net *net);
-/* The transport's; "none" without a network. */
+/* Returns the name of the network's transport; "none" without a network. */
 const char *weft_net_name(const struct weft_net *net);
 void weft_net_caps(const struct weft_net *net, struct weft_net_caps *caps);
 
-/* This process's address (caps.address_bytes of it), then one connect a process, in order. */
+/* _address gives this process's address (caps.address_bytes of it); then _connect is called for
+ * each process, in order, with that one's. */
 void weft_net_address(const struct weft_net *net, void *address);
 weft_status weft_net_connect(struct weft_net *net, int process, const void *address);
 
-/*
- * Exposes memory; the key is meaningful to the other processes. own: the host stores there itself,
- * at once, also where windows are not memory that it stores to.
- */
+/* reg exposes memory until dereg; the key is meaningful to the other processes. own: the host
+ * stores there itself, at once, also where windows are not memory that it stores to. */
 weft_status weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key);
 void weft_net_dereg(struct weft_net *net, uint64_t key);
-/* Where a region is: a put that brings it along need not ask its process. Zero: nothing. */
+/* Tells where a region is: a put that brings it along need not ask its process. Zero: nothing. */
 void weft_net_place(struct weft_net *net, uint64_t key, uint64_t place[2]);
 
-/* This process's memory with that key; NULL: none, or it is the host's own. */
+/* Finds this process's memory with that key; NULL: none, or it is the host's own. */
 unsigned char *weft_net_memory(struct weft_net *net, uint64_t key, size_t *bytes);
 
-/* Non-blocking. OK: accepted, sent and delivered will be called; FULL, STAGE: not accepted. */
+/* Accepts a put, without blocking. OK: sent and delivered will be called. FULL, STAGE: refused. */
 weft_status weft_net_put(struct weft_net *net, const struct weft_net_put *put);
-/* Non-blocking: makes `delivered` come soon for all puts to the process accepted so far. */
+/* Makes `delivered` come soon for all puts to the process accepted so far. Non-blocking. */
 weft_status weft_net_flush(struct weft_net *net, int process);
 
 /*
  * Whether all that was put has left this process: `sent` says only that it was copied, maybe into a
- * packet that goes with progress, once there is room. Local; by the thread that makes progress, or
- * while none does.
+ * packet that goes with progress, once there is room. Local; asked by the thread that makes
+ * progress, or while none does.
  */
 bool weft_net_left(const struct weft_net *net);
 
-/* Non-blocking; *did is set (never cleared) if anything moved. Errors: PROTOCOL, NETWORK. */
+/* Does what a side can do now, without blocking; *did is set (never cleared) if anything moved.
+ * Errors: PROTOCOL, NETWORK. */
 weft_status weft_net_progress(struct weft_net *net, enum weft_net_side side, bool *did);
 
-/*
- * Receive side; blocks until the transport has something to do, ns at most: nobody can ring then.
- * False, at once: the transport cannot.
- */
+/* Blocks until the transport has something to do, ns at most, during which nobody can ring. The
+ * receive thread calls it. False, at once: the transport cannot. */
 bool weft_net_sleep(struct weft_net *net, uint64_t ns);
 
-/* The bell on which that side's thread sleeps; NULL: nothing rings, it must poll. */
+/* Returns the bell on which a side's thread sleeps; NULL: nothing rings, it must poll. */
 struct weft_bell *weft_net_bell(const struct weft_net *net, enum weft_net_side side);
 
 #endif

@@ -1,4 +1,4 @@
-/* net/registry.c - the transports, one line each. Any thread. */
+/* net/registry.c - lists the transports, one line each. Any thread calls it. */
 #include "net/transport.h"
 
 #include <string.h>

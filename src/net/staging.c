@@ -53,7 +53,7 @@ static size_t units_of(size_t bytes)
     return (bytes + UNIT - 1) / UNIT;
 }
 
-/* The first of so many free units in a row; `units`: there are none. */
+/* Finds the first of `count` free units in a row; `units`: there are none. */
 static size_t find_run(const struct weft_stage *stage, size_t count)
 {
     size_t run = 0;
@@ -66,7 +66,7 @@ static size_t find_run(const struct weft_stage *stage, size_t count)
     return stage->units;
 }
 
-/* Whether somebody else comes first. */
+/* Whether another slot, which found no room before, comes first. */
 static bool is_others(uint32_t hungry, uint32_t slot)
 {
     return hungry != NOBODY && hungry != slot;

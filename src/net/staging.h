@@ -17,20 +17,18 @@
 
 struct weft_stage;
 
-/* `memory` of config->stage_memory bytes stays the caller's. NULL: no memory for the books. */
+/* `memory`, config->stage_memory bytes, stays the caller's. NULL: no memory to keep account. */
 struct weft_stage *weft_stage_make(const struct weft_config *config, unsigned char *memory,
                                    int processes);
 void weft_stage_free(struct weft_stage *stage);
 
-/*
- * Room for up to `wanted` (not 0) bytes of a put of the rank in `slot` to a process; *room is what
- * there is, perhaps less. NULL: none now; ask again.
- */
+/* Takes room for up to `wanted` (not 0) bytes of a put of the rank in `slot` to a process, until
+ * _give; *room is what there is, perhaps less. NULL: none now; ask again. */
 unsigned char *weft_stage_take(struct weft_stage *stage, uint32_t slot, int process, size_t wanted,
                                size_t *room);
 void weft_stage_give(struct weft_stage *stage, int process, unsigned char *memory, size_t room);
 
-/* How a put of so many bytes is cut, and how many pieces of one may be under way. */
+/* _piece: how large the pieces of a put are; _depth: how many of one put may be under way. */
 size_t weft_stage_piece(const struct weft_config *config, uint64_t bytes);
 uint32_t weft_stage_depth(const struct weft_config *config);
 

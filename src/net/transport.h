@@ -87,57 +87,46 @@ struct weft_transport_ops {
      */
     bool (*here)(char *text, size_t bytes);
 
-    /* As in net.h. `open` stays until `close`. */
+    /* The functions of net.h that have these names. `open` stays until `close`. */
     weft_status (*open)(struct weft_transport **t, const struct weft_net_open *open);
     void (*close)(struct weft_transport *t);
     void (*caps)(struct weft_transport *t, struct weft_transport_caps *caps);
     weft_status (*connect)(struct weft_transport *t, int process, const void *address);
 
-    /*
-     * Memory that others may write, and sources of writes. place: what they need for it; zero: it
-     * cannot be written. *mr: NULL if there is nothing to undo. Only with caps.writes.
-     */
+    /* Registers memory that others may write, or sources of writes, until dereg. place: what they
+     * need to write it; zero: it cannot be written. *mr: NULL if there is nothing to undo. Only
+     * with caps.writes. */
     weft_status (*reg)(struct weft_transport *t, void *base, size_t bytes, uint64_t place[2],
                        void **mr);
     void (*dereg)(struct weft_transport *t, void *mr);
 
     /*
-     * Where the next packet to a process is built: *room bytes at a multiple of 8. It is the same
-     * until `commit`. NULL: no room now; poll(SEND) or the bell says when to ask again. Only
-     * without caps.buffers.
+     * Returns where the next packet to a process is built: *room bytes at a multiple of 8. It is
+     * the same until `commit`. NULL: no room now; poll(SEND) or the bell says when to ask again.
+     * Only without caps.buffers.
      */
     unsigned char *(*begin)(struct weft_transport *t, int process, size_t *room);
-    /*
-     * OK: the packet, which was built there, goes; SENT will come, or LOST. FULL: nothing happened;
-     * the same again later, after poll(SEND).
-     */
+    /* Sends the packet that was built there. OK: it goes; SENT will come, or LOST. FULL: nothing
+     * happened; the caller repeats the call later, after poll(SEND). */
     weft_status (*commit)(struct weft_transport *t, int process, unsigned char *packet,
                           size_t bytes);
 
-    /*
-     * OK: READ will come. FULL, or STAGE: not from this memory: nothing
-     * happened. Only with caps.writes, and never with caps.one_thread.
-     */
+    /* Begins a write. OK: READ will come. FULL, or STAGE (not from this memory): nothing happened.
+     * Only with caps.writes, and never with caps.one_thread. */
     weft_status (*write)(struct weft_transport *t, const struct weft_transport_write *write);
 
-    /*
-     * By side: the next events, at most `most`: how many there are; negative: -status. Packets
-     * arrive once and whole, from each process in its turn.
-     */
+    /* By side: fills in the next events, `most` at most, and returns how many; negative: -status.
+     * Packets arrive once and whole, from each process in its turn. */
     int (*poll[2])(struct weft_transport *t, struct weft_transport_event *events, int most);
-    /*
-     * A packet's memory is the transport's again; those of a process in the order in which they
-     * were sent. `process`: who sent it; of one that poll gave with -1, that or still -1.
-     */
+    /* Gives a packet's memory back to the transport; packets of a process in the order in which
+     * they were sent. `process`: who sent it; of one that poll gave with -1, that or still -1. */
     void (*release)(struct weft_transport *t, int process, uint64_t packet);
 
-    /*
-     * Receive side; blocks until something may have come or gone, ns at most. False, or NULL: it
-     * cannot, and its task sleeps on its bell or polls.
-     */
+    /* Blocks the receive task until something may have come or gone, ns at most. False, or NULL: it
+     * cannot, and its task sleeps on its bell or polls. */
     bool (*sleep)(struct weft_transport *t, uint64_t ns);
 
-    /* Bytes of another process's staging memory (caps.net.stage); NULL: it has no such bytes. */
+    /* Returns bytes of a process's staging memory (caps.net.stage); NULL: it has no such bytes. */
     const unsigned char *(*staged)(struct weft_transport *t, int process, uint64_t place,
                                    size_t bytes);
 };
@@ -149,32 +138,32 @@ struct weft_transport_ops {
 extern const struct weft_transport_ops weft_transport_shm, weft_transport_ofi, weft_transport_verbs,
     weft_transport_mpi;
 
-/* That with this name, NULL if there is none; the i-th, NULL beyond the last. */
+/* _find: the transport with this name, NULL: none; _at: the i-th, NULL beyond the last. */
 const struct weft_transport_ops *weft_transport_find(const char *name);
 const struct weft_transport_ops *weft_transport_at(int i);
-/* As `here` of the table. */
+/* Calls `here` of the table; true, with no text, if it has none. */
 bool weft_transport_is_here(const struct weft_transport_ops *transport, char *text, size_t bytes);
 
 /* ---- what a transport needs of the device: device.c ------------------------------------------ */
 
-/* Whether data is there later than it is delivered, and nobody but the device writes windows. */
+/* Whether data is in place only after it was delivered, since only the device writes windows. */
 static inline bool weft_net_is_later(const struct weft_net_open *open)
 {
     return open->device != NULL && open->device->deliver != NULL;
 }
-/*
- * Memory from which much will be delivered: the device can fetch it without the processor's help.
- * Within open and close. False: it cannot be done, which is said, and all is only slower.
- */
+/* Pins memory from which much will be delivered, so that the device can fetch it without the
+ * processor's help. Within open and close. False: it cannot be done, which is said, and all is only
+ * slower. */
 bool weft_net_pin(const struct weft_net_open *open, const char *name, void *memory, size_t bytes);
 void weft_net_unpin(const struct weft_net_open *open, void *memory); /* NULL: nothing */
-/* device.h: dmabuf, for a transport whose own device writes windows, if there is one. As reg. */
+/* `dmabuf` of device.h, for a transport whose own device writes windows. _has_: there is one. */
 bool weft_net_has_dmabuf(const struct weft_net_open *open);
 int weft_net_dmabuf(const struct weft_net_open *open, void *base, size_t bytes, uint64_t *offset);
 
 /* ---- for who knows the transport ------------------------------------------------------------- */
 
-/* A network's transport; its registration in which memory lies, NULL if in none. */
+/* _transport: a network's transport. _registration: its registration in which memory lies, or
+ * NULL. */
 struct weft_transport *weft_net_transport(struct weft_net *net);
 void *weft_net_registration(struct weft_net *net, const void *memory, size_t bytes);
 

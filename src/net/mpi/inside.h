@@ -77,10 +77,10 @@ static inline uint32_t weft_mpi_take(struct weft_mpi_fifo *fifo)
     return fifo->ring[fifo->first++ % WEFT_MPI_BUFFERS];
 }
 
-/* A buffer waits for a message, behind all others. An error is for the next poll. */
+/* Gives MPI a buffer to receive the next message, behind all others. The next poll tells errors. */
 void weft_mpi_post(struct weft_transport *t, uint32_t buffer);
 
-/* As in transport.h. A packet of 0 bytes is the last one to a process. */
+/* Functions of transport.h. A packet of 0 bytes is the last one to a process. */
 weft_status weft_mpi_commit(struct weft_transport *t, int process, unsigned char *packet,
                             size_t bytes);
 int weft_mpi_poll_send(struct weft_transport *t, struct weft_transport_event *events, int most);

@@ -138,7 +138,8 @@ static void release(struct weft_transport *t, int process, uint64_t packet)
 
 /* ---- closing --------------------------------------------------------------------------------- */
 
-/* What was said to so many is with MPI no more, and all have said it to this process. */
+/* Whether all have said good-bye to this process, and MPI has sent what was said to `said` of
+ * them. */
 static bool all_said_bye(const struct weft_transport *t, int said)
 {
     for (int p = 0; p < t->open.processes; p++)
@@ -147,10 +148,9 @@ static bool all_said_bye(const struct weft_transport *t, int said)
     return said == t->open.processes && t->out.sent.count == 0;
 }
 
-/*
- * Each says good-bye to each, after all else, also after what a failed job left under way; when all
- * have, no message is left anywhere, and the communicator can go. False: somebody does not come.
- */
+/* Says good-bye to all, and waits for theirs, after all else, also after what a failed job left
+ * under way; when all have, no message is left anywhere, and the communicator is freed. False:
+ * somebody does not come. */
 static bool part(struct weft_transport *t)
 {
     const struct weft_net_events *events = &t->open.events;

@@ -10,7 +10,7 @@ enum { TAG = 1 };
 
 /* ---- that go --------------------------------------------------------------------------------- */
 
-/* One is enough to say: the job ends by it. */
+/* Notes that a packet to a process failed. The first one is enough: the job ends by it. */
 static void lose(struct weft_transport *t, int process, int error)
 {
     if (t->out.error != 0)
@@ -35,7 +35,7 @@ weft_status weft_mpi_commit(struct weft_transport *t, int process, unsigned char
     return WEFT_OK;
 }
 
-/* Those that MPI has still go behind the others. */
+/* Tells which packets MPI has sent. Those that it still has go behind the others. */
 int weft_mpi_poll_send(struct weft_transport *t, struct weft_transport_event *events, int most)
 {
     int count = 0;
@@ -84,8 +84,8 @@ static weft_status failed(const struct weft_transport *t, int error)
                : weft_mpi_failed(t->ops, error, "receiving");
 }
 
-/* Buffers get messages in the order in which they were posted, and are looked at in that: so the
- * packets of a process stay in order. */
+/* Tells which packets have come. Buffers get messages in the order in which they were posted, and
+ * are looked at in that: so the packets of a process stay in order. */
 int weft_mpi_poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most)
 {
     int count = 0, from;

@@ -16,10 +16,8 @@ static void store_source(const struct weft_net *net, unsigned char *to, const un
     }
 }
 
-/*
- * What of `left` bytes goes into `room`: all; or, if the packet is empty, a part, so that no short
- * one is left over. 0: nothing, the packet is full. A part is not that of a word: LEAST has room.
- */
+/* Returns how many of `left` bytes go into `room`: all; or, if the packet is empty, a part, so that
+ * no short one is left over. 0: none, the packet is full. Words are not parted: LEAST has room. */
 static size_t cut(size_t left, size_t room, bool empty)
 {
     if (left <= room || !empty)
@@ -30,7 +28,7 @@ static size_t cut(size_t left, size_t room, bool empty)
     return bytes < room ? bytes : room;
 }
 
-/* The rows of a put that fit as such: the rest of them, if there are several. */
+/* Returns how many rows that a put has left fit as rows: 0, or at least two. */
 static uint32_t whole_rows(const struct weft_net_put *put, size_t done, size_t room)
 {
     const size_t left = done % put->bytes == 0 ? put->rows - done / put->bytes : 0;

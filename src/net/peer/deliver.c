@@ -16,7 +16,7 @@
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-/* The place in the list of the region that a transport writes by that; none: beyond the list. */
+/* Finds the region that a transport writes by a place; returns its index, or the list's length. */
 static uint32_t placed(struct weft_net *net, uint64_t place)
 {
     const uint32_t count = net->regions.count;
@@ -62,7 +62,7 @@ weft_status weft_notice_take(const struct weft_notice_kinds *kinds,
                                          : WEFT_ERR_PROTOCOL;
 }
 
-/* The device has said why. */
+/* Returns the error that data did not reach the device, which has said why. */
 static weft_status device_failed(const struct weft_net *net)
 {
     char why[256];
@@ -141,7 +141,8 @@ static weft_status deliver_entry(struct weft_net *net, int process, const struct
 
 /* ---- when it is there ------------------------------------------------------------------------ */
 
-/* So many of the packets and writes that were delivered have all their data in place. */
+/* Gives back packets, and owes acknowledgements, up to number `count` of those delivered: all their
+ * data is in place. */
 static void conclude(struct weft_net *net, uint32_t count)
 {
     for (; net->concluded != count; net->concluded++) {
@@ -196,7 +197,7 @@ weft_status weft_peer_settle(struct weft_net *net, bool *did)
 
 /* ---- packets and writes ---------------------------------------------------------------------- */
 
-/* The next of a process's packets and writes was delivered. */
+/* Notes that the next of a process's packets and writes was delivered. */
 static weft_status delivered(struct weft_net *net, int process, uint64_t handle, bool written)
 {
     const uint32_t place = net->taken_count++ % WEFT_PEER_DELIVERED;
@@ -210,7 +211,7 @@ static weft_status delivered(struct weft_net *net, int process, uint64_t handle,
     return net->later ? WEFT_OK : weft_peer_batch_end(net);
 }
 
-/* What the network has written to a device is there for it. */
+/* Makes what the network has written to a device visible there. */
 static weft_status reached(const struct weft_net *net)
 {
     const struct weft_net_device *device = net->open.device;

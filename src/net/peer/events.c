@@ -5,13 +5,13 @@
 
 #include "base/say.h"
 
-/* The put that a write's cookie names. */
+/* Returns the put that a write's cookie names. */
 static struct weft_peer_put *put_of(const struct weft_peer_puts *puts, uint64_t cookie)
 {
     return &puts->ring[(uint32_t)cookie & (puts->capacity - 1)];
 }
 
-/* By the cookie of a write. */
+/* The transport has read the source of the write with this cookie, which may be reused. */
 static void read_source(struct weft_net *net, uint64_t cookie)
 {
     struct weft_peer *peer = &net->peers[cookie >> 32];

@@ -168,7 +168,7 @@ struct weft_net {
 
 /* ---- send.c: who has the send lock ----------------------------------------------------------- */
 
-/* Only where the receive task sends, too, is there anything to lock. */
+/* Whether both tasks send: only then is there anything to lock. */
 static inline bool weft_peer_shares(const struct weft_net *net)
 {
     return !net->caps.acknowledges || net->caps.one_thread;
@@ -190,24 +190,24 @@ static inline bool weft_peer_is_full(const struct weft_net *net, const struct we
     return !net->caps.acknowledges && peer->number - peer->acked >= WEFT_PEER_WINDOW;
 }
 
-/* Asks for an acknowledgement, once for what is under way now. */
+/* Has the next packet ask for an acknowledgement, once for what is under way now. */
 static inline void weft_peer_ask(struct weft_peer *peer)
 {
     peer->asks |= peer->asked_at != peer->number;
 }
 
-/* What the transport says of sending: events.c. */
+/* Takes what the transport says of sending (events.c). */
 weft_status weft_peer_take_events(struct weft_net *net, bool *did);
-/* The same, and what can be sent now. */
+/* Takes what the transport says of sending, and sends what can be sent now. */
 weft_status weft_peer_drive(struct weft_net *net, bool *did);
-/* A packet is sent at once, with all that every head says; empty if none is being built. *went: it
- * was made. */
+/* Sends a packet at once, with all that every head says; an empty one if none is being built.
+ * *went: it was made. */
 weft_status weft_peer_send_head(struct weft_net *net, int process, bool *went);
 weft_status weft_peer_progress_send(struct weft_net *net, bool *did);
 
 /* ---- append.c: who has the send lock --------------------------------------------------------- */
 
-/* Memory of a packet is others' where it is built where they read it. */
+/* Stores to a packet, whose memory is others' where it is built where they read it. */
 static inline void weft_peer_store(const struct weft_net *net, unsigned char *to, const void *from,
                                    size_t bytes)
 {
@@ -217,10 +217,8 @@ static inline void weft_peer_store(const struct weft_net *net, unsigned char *to
         memcpy(to, from, bytes);
 }
 
-/*
- * The next part of a put, of which `done` bytes of `all` are packed, as an entry of the open
- * packet. How many bytes of it; *full: none fits.
- */
+/* Adds the next part of a put, of which `done` bytes of `all` are packed, as an entry of the open
+ * packet. Returns how many bytes it took; *full: none fits. */
 size_t weft_peer_append(const struct weft_net *net, struct weft_peer *peer,
                         const struct weft_net_put *put, size_t done, size_t all, bool staged,
                         bool *full);
@@ -229,60 +227,62 @@ size_t weft_peer_append(const struct weft_net *net, struct weft_peer *peer,
 
 enum weft_peer_way { WEFT_WAY_PACKED, WEFT_WAY_WRITTEN, WEFT_WAY_WAITS };
 
-/* Writes the next put, if that is better than to pack it, and possible. */
+/* Writes the next put, if that is better than to pack it, and possible. *way: what became of it. */
 weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_put *next,
                             enum weft_peer_way *way);
 /* Whether a put from device memory can be written at all; any other cannot be taken. */
 bool weft_peer_reads(struct weft_net *net, const struct weft_net_put *put);
-/* Whether the immediates of writes bring the notice, too. */
+/* Whether the immediates of writes bring the notices, too. */
 bool weft_peer_brings_notice(const struct weft_net *net);
-/* The number of a write, whose immediate this is, where `expected` is next; its notice. */
+/* Returns the number of a write by its immediate, where `expected` is next; *notice: its notice. */
 uint32_t weft_peer_number_of(const struct weft_net *net, uint64_t immediate, uint32_t expected,
                              uint32_t *notice);
 
 /* ---- deliver.c: the receive task, but for weft_peer_find ------------------------------------- */
 
-/* The key's region, if so many bytes from offset on lie in it; else NULL. Regions' lock held. */
+/* Finds the key's region, if so many bytes from offset on lie in it; else NULL. The caller holds
+ * the lock of regions. */
 struct weft_peer_region *weft_peer_find(struct weft_net *net, uint64_t key, uint64_t offset,
                                         size_t bytes);
 /*
- * Data, then its notice; either may be missing (bytes 0, notice 0). The data has to stay until it
- * is concluded. Errors: PROTOCOL: key or bounds are wrong, and nothing was written, or the notice
- * is; DEVICE.
+ * Delivers data, then its notice; either may be missing (bytes 0, notice 0). The data has to stay
+ * until it is concluded. Errors: PROTOCOL: key or bounds are wrong, and nothing was written, or the
+ * notice is; DEVICE.
  */
 weft_status weft_peer_deliver(struct weft_net *net, int process, uint64_t key, uint64_t offset,
                               const void *data, size_t bytes, uint32_t notice);
-/* A packet, whose entries are in net->entries. If it fails it is not taken: its sender must not
- * believe that it was delivered. */
+/* Delivers a packet, whose entries are in net->entries. If that fails it is not taken: its sender
+ * must not believe that it was delivered. */
 weft_status weft_peer_deliver_packet(struct weft_net *net, const struct weft_packet *packet,
                                      uint64_t handle);
-/* A write, whose data is there. */
+/* Takes a write, whose data is there, as delivered, and its notice. */
 weft_status weft_peer_deliver_written(struct weft_net *net, int process, uint32_t notice);
 
 /* Ends a batch, which is concluded at once if nothing is on its way to a device. */
 weft_status weft_peer_batch_end(struct weft_net *net);
-/* Concludes the batches whose data is there. *did is set while any wait: nothing rings then. */
+/* Concludes batches whose data is there. *did is set while any wait, since nothing rings then. */
 weft_status weft_peer_settle(struct weft_net *net, bool *did);
 
 /* ---- receive.c: the receive task ------------------------------------------------------------- */
 
 weft_status weft_peer_progress_receive(struct weft_net *net, bool *did);
-/* An acknowledgement is owed to the process. */
+/* Notes that an acknowledgement is owed to the process. */
 void weft_peer_owe(struct weft_net *net, struct weft_peer *peer);
 weft_status weft_peer_malformed(const struct weft_net *net, int process, const char *wrong);
 
 /* ---- lost.c ---------------------------------------------------------------------------------- */
 
-/* Wakes who sleeps on a side's bell, if there is one; whether its thread is about to sleep. */
+/* _ring wakes who sleeps on a side's bell, if there is one; _sleeps: whether its thread sleeps. */
 void weft_peer_ring(const struct weft_net *net, enum weft_net_side side);
 bool weft_peer_sleeps(const struct weft_net *net, enum weft_net_side side);
 
-/* Send lock held. The connection to a process broke. */
+/* Notes that the connection to a process broke. The caller holds the send lock. */
 void weft_peer_lose(struct weft_net *net, int process, const char *why);
-/* Send lock held: says now and then how many packets were sent, if none is acknowledged. PEER_LOST:
- * a connection broke too long ago. */
+/* Says now and then how many packets were sent, if none is acknowledged. The caller holds the send
+ * lock. PEER_LOST: a connection broke too long ago. */
 weft_status weft_peer_ask_again(struct weft_net *net);
-/* Receive: a process has sent so many packets. PEER_LOST: one is missing for too long. */
+/* The receive task has heard that a process has sent `packets` of them. PEER_LOST: one is missing
+ * for too long. */
 weft_status weft_peer_check_missing(struct weft_net *net, int process, uint32_t packets);
 
 #endif

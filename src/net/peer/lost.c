@@ -49,7 +49,7 @@ void weft_peer_lose(struct weft_net *net, int process, const char *why)
              why);
 }
 
-/* PEER_LOST: a connection broke too long ago. */
+/* Returns PEER_LOST if a connection broke too long ago. */
 static weft_status lost_long(const struct weft_net *net)
 {
     for (int p = 0; p < net->open.processes && net->lost > 0; p++)

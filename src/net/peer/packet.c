@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/* NULL: so many bytes of data are these rows, from `offset` on; else what is wrong with them. */
+/* Checks that so many bytes of data are these rows, from `offset` on. NULL: they are; else what is
+ * wrong. */
 static const char *rows_wrong(const struct weft_entry_rows *r, uint64_t bytes, uint64_t offset)
 {
     if (r->rows == 0 || r->rows > bytes || bytes % r->rows != 0)
@@ -13,7 +14,8 @@ static const char *rows_wrong(const struct weft_entry_rows *r, uint64_t bytes, u
     return offset > UINT64_MAX - r->rows * r->pitch ? "an offset that wraps" : NULL;
 }
 
-/* What follows the head of 24 bytes: all of it is there. NULL: good. */
+/* Takes apart what follows the head of 24 bytes, all of which is there. Returns what is wrong, or
+ * NULL. */
 static const char *parse_behind(const unsigned char *behind, struct weft_entry *entry)
 {
     const bool staged = entry->kind == WEFT_ENTRY_STAGED;
@@ -35,7 +37,8 @@ static const char *parse_behind(const unsigned char *behind, struct weft_entry *
     return rows_wrong(&entry->rows, entry->bytes, entry->offset);
 }
 
-/* The entry at the start of `left` bytes; *room: what it takes of them. NULL: good. */
+/* Takes apart the entry at the start of `left` bytes; *room: what it takes of them. Returns what is
+ * wrong, or NULL. */
 static const char *parse_entry(const unsigned char *at, size_t left, struct weft_entry *entry,
                                size_t *room)
 {

@@ -66,7 +66,7 @@ struct weft_entry {
     const unsigned char *data;   /* parsed: in the packet; NULL: none there */
 };
 
-/* What an entry takes in a packet: a multiple of 8. */
+/* Returns what an entry takes in a packet: a multiple of 8. */
 static inline size_t weft_entry_room(enum weft_entry_kind kind, size_t bytes)
 {
     const size_t behind = kind == WEFT_ENTRY_STAGED ? sizeof(uint64_t) : bytes;
@@ -96,7 +96,7 @@ static inline struct weft_entry_head weft_entry_pack(const struct weft_entry *en
 enum weft_packet_parse { WEFT_PACKET_GOOD, WEFT_PACKET_STRANGER, WEFT_PACKET_MALFORMED };
 
 /*
- * Takes `count` bytes apart; entries: WEFT_PACKET_ENTRIES of them. The bytes may change meanwhile:
+ * Takes `count` bytes apart; entries: room for WEFT_PACKET_ENTRIES. The bytes may change meanwhile:
  * what is checked is what is given, but for the data. A stranger's packet has another token, or is
  * too short to have any; for one that is malformed *reason says why. Keys, bounds and notices are
  * checked by those who know them.

@@ -1,6 +1,6 @@
 /*
- * net/peer/peer.c - what net.h promises: opening and connecting, regions, and what
- * the transport under it can do.
+ * net/peer/peer.c - opens and connects a network (net.h), keeps its regions, and tells what the
+ * transport under it can do.
  */
 #include "net/peer/inside.h"
 
@@ -45,7 +45,7 @@ static void free_net(struct weft_net *net)
     free(net);
 }
 
-/* What the transport says of itself. */
+/* Takes what the transport says of itself. */
 static weft_status take_caps(struct weft_net *net)
 {
     struct weft_transport_caps *caps = &net->caps;
@@ -159,7 +159,7 @@ weft_status weft_net_connect(struct weft_net *net, int process, const void *addr
 
 /* ---- regions ------------------------------------------------------------------------------- */
 
-/* An unused place; NULL: no memory. Lock held. */
+/* Finds an unused region of the list, which may grow; NULL: no memory. Lock held. */
 static struct weft_peer_region *free_region(struct weft_net *net)
 {
     const uint32_t old = net->regions.count, count = old == 0 ? 16 : old * 2;
@@ -176,7 +176,7 @@ static struct weft_peer_region *free_region(struct weft_net *net)
     return &list[old];
 }
 
-/* False: no memory. Else *key names it. */
+/* Adds a region, which *key then names. False: no memory. */
 static bool add_region(struct weft_net *net, const struct weft_peer_region *region, uint64_t *key)
 {
     weft_lock(&net->regions.lock);
@@ -211,7 +211,7 @@ weft_status weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool ow
     return WEFT_OK;
 }
 
-/* When it returns, nothing is written there any more. */
+/* Forgets a region. When it returns, nothing is written there any more. */
 void weft_net_dereg(struct weft_net *net, uint64_t key)
 {
     weft_lock(&net->regions.lock);

@@ -25,7 +25,7 @@ void weft_peer_owe(struct weft_net *net, struct weft_peer *peer)
     }
 }
 
-/* What a head says of the packets that this process has sent. */
+/* Takes what a packet's head says of the packets that this process has sent. */
 static weft_status take_acknowledgement(struct weft_net *net, const struct weft_packet *packet)
 {
     struct weft_peer *peer = &net->peers[packet->process];
@@ -49,7 +49,8 @@ static weft_status take_acknowledgement(struct weft_net *net, const struct weft_
                : WEFT_OK;
 }
 
-/* *did is set, too, if there was no buffer: nothing rings when there is one. */
+/* Sends acknowledgements that are owed. *did is set, too, if there was no buffer, since nothing
+ * rings when there is one. */
 static weft_status acknowledge(struct weft_net *net, bool *did)
 {
     const uint64_t now = weft_now_ns();
@@ -85,7 +86,7 @@ static weft_status acknowledge(struct weft_net *net, bool *did)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* WEFT_OK also for a stranger's: *stranger. */
+/* Parses a packet. WEFT_OK also for a stranger's packet, which *stranger tells. */
 static weft_status parse(struct weft_net *net, int process, const unsigned char *bytes,
                          size_t length, struct weft_packet *packet, bool *stranger)
 {
@@ -121,7 +122,7 @@ static weft_status keep_early(struct weft_net *net, int process, uint32_t number
     return WEFT_OK;
 }
 
-/* Those that came before the one that was delivered now. */
+/* Delivers what came before its turn, which has come now. */
 static weft_status deliver_early(struct weft_net *net, int process)
 {
     struct weft_peer *peer = &net->peers[process];
@@ -207,7 +208,8 @@ static weft_status take_event(struct weft_net *net, const struct weft_transport_
     return WEFT_OK;
 }
 
-/* Each packet is a batch; where a device fetches the data, all that are there are one. */
+/* Takes events. Each packet is a batch; where a device fetches the data, all that are there are
+ * one. */
 static weft_status take_events(struct weft_net *net, bool *did)
 {
     struct weft_transport_event events[WEFT_PEER_EVENTS];
@@ -227,7 +229,7 @@ static weft_status take_events(struct weft_net *net, bool *did)
                                                                          : status;
 }
 
-/* The sending of a transport of which one thread makes all calls. */
+/* Makes progress with sending, for a transport of which one thread makes all calls. */
 static weft_status drive(struct weft_net *net)
 {
     bool moved = false;

@@ -21,7 +21,7 @@ static struct weft_peer_put *put_at(const struct weft_peer_puts *puts, uint32_t 
 
 /* ---- what has become of puts ----------------------------------------------------------------- */
 
-/* Whether the receiver reads the source where it lies: not worth it for the shortest. */
+/* Whether the receiver reads a put's source where it lies, which does not pay for short ones. */
 static bool is_staged(const struct weft_net *net, const struct weft_net_put *put)
 {
     enum { LEAST = 1024 };
@@ -56,8 +56,8 @@ static void report_delivered(struct weft_net *net, struct weft_peer *peer, bool 
 
 /* ---- packets --------------------------------------------------------------------------------- */
 
-/* One process holds no more buffers than it leaves to the others: who takes nothing, or slowly,
- * does not keep them all. */
+/* Takes a buffer for a packet, if there is one. A process holds no more buffers than it leaves to
+ * the others: who takes nothing, or slowly, does not keep them all. */
 static unsigned char *take_buffer(struct weft_net *net, struct weft_peer *peer)
 {
     peer->open.room = peer->packet;
@@ -80,7 +80,7 @@ static bool begin(struct weft_net *net, int process)
     return peer->open.at != NULL;
 }
 
-/* The packet that is being built is whole; one without entries only says what its head does. */
+/* Completes the packet that is being built; one without entries only says what its head does. */
 static void seal(struct weft_net *net, struct weft_peer *peer)
 {
     struct weft_packet head = {.token = peer->token,
@@ -114,7 +114,7 @@ static void make_busy(struct weft_net *net, int process)
     net->peers[process].busy = true;
 }
 
-/* It goes, or stays until the transport has room: weft_peer_drive looks at who is busy. */
+/* Sends the open packet; if the transport has no room, weft_peer_drive tries again. */
 static weft_status commit(struct weft_net *net, int process)
 {
     struct weft_peer *peer = &net->peers[process];
@@ -141,8 +141,8 @@ static void packed(struct weft_net *net, struct weft_peer *peer)
     weft_store_relaxed_u64(&net->puts, net->puts + 1); /* tests look at it */
 }
 
-/* As much of the next put as fits; of one that was written, the notice. *full: the packet has to
- * go first. */
+/* Packs as much of the next put as fits; of one that was written, the notice. *full: the packet has
+ * to go first. */
 static void pack(struct weft_net *net, struct weft_peer *peer, bool *full)
 {
     struct weft_peer_put *next = put_at(&peer->puts, peer->puts.packed);
@@ -162,7 +162,7 @@ static void pack(struct weft_net *net, struct weft_peer *peer, bool *full)
     packed(net, peer);
 }
 
-/* Writes the next put, if that is better. *waits: it cannot go now. */
+/* Writes the next put, if that is better than to pack it. *waits: it cannot go now. */
 static weft_status write_next(struct weft_net *net, int process, bool *waits)
 {
     struct weft_peer *peer = &net->peers[process];
@@ -179,7 +179,7 @@ static weft_status write_next(struct weft_net *net, int process, bool *waits)
     return status;
 }
 
-/* Puts become packets, as long as there is room; a packet goes if its process is free. */
+/* Makes packets of puts, as long as there is room; a packet goes if its process is free. */
 static weft_status pump(struct weft_net *net, int process, bool *did)
 {
     struct weft_peer *peer = &net->peers[process];
@@ -221,7 +221,7 @@ static weft_status pump(struct weft_net *net, int process, bool *did)
 
 /* ---- puts ------------------------------------------------------------------------------------ */
 
-/* Room for one more. */
+/* Makes room for one more put. False: no memory. */
 static bool grow(struct weft_peer_puts *puts)
 {
     const uint32_t capacity = puts->capacity == 0 ? 16 : puts->capacity * 2;
@@ -337,7 +337,7 @@ weft_status weft_peer_drive(struct weft_net *net, bool *did)
     return status;
 }
 
-/* What the owners of puts are to hear. */
+/* Tells the owners of puts what was sent and what was delivered. */
 static void report(struct weft_net *net, bool *did)
 {
     for (uint32_t i = 0; i < net->busy_count;) {

@@ -49,7 +49,7 @@ static bool meet(const struct weft_net_put *a, const struct weft_net_put *b)
     return b->bytes != 0 && (a->key != b->key || (a->offset < end_b && b->offset < end_a));
 }
 
-/* Whether its data could be there before earlier data of the same place. */
+/* Whether a put's data, if written, could be there before earlier data of the same place. */
 static bool could_overtake(const struct weft_net *net, const struct weft_peer *peer,
                            const struct weft_net_put *put)
 {
@@ -66,7 +66,7 @@ static bool could_overtake(const struct weft_net *net, const struct weft_peer *p
     return false;
 }
 
-/* What is needed to write the put's region; zero: it is not known. */
+/* Returns what is needed to write the put's region; zero: it is not known. */
 static uint64_t place_of(const struct weft_net_put *put)
 {
     return (put->key & WEFT_PEER_PLACED) != 0 ? put->key & ~WEFT_PEER_PLACED : put->place[0];
@@ -84,7 +84,7 @@ bool weft_peer_reads(struct weft_net *net, const struct weft_net_put *put)
     return can_be_written(net, put) && weft_net_registration(net, put->source, put->bytes) != NULL;
 }
 
-/* The put's immediate and where all is; the result is the transport's. */
+/* Has the transport write a put, and returns its status. */
 static weft_status issue(struct weft_net *net, int process, const struct weft_net_put *put)
 {
     const struct weft_peer *peer = &net->peers[process];

@@ -81,7 +81,7 @@ static void drop_stage(struct weft_transport *t)
     t->address.stage.bytes = 0;
 }
 
-/* Memory of the peer's that is in its own place here is pinned by its owner. */
+/* Whether the peer's memory is at its own address here: then its owner pins it. */
 static bool is_here(const struct weft_transport *t, int process)
 {
     return t->open.one_address_space || process == t->open.process;
@@ -186,7 +186,7 @@ static weft_status map(const struct weft_transport *t, int process, const struct
                           (unsigned long long)share->bytes, process, (int)share->pid, reason);
 }
 
-/* Whether the inbox holds rings of the size that its owner says. A device has larger ones. */
+/* Whether the inbox holds rings of the size that its owner says. With a device they are larger. */
 static bool is_inbox(const struct weft_shm_address *address, int processes)
 {
     const uint64_t size = address->ring_size;
@@ -230,7 +230,7 @@ static weft_status weft_shm_connect(struct weft_transport *t, int process, const
 
 /* ---- packets --------------------------------------------------------------------------------- */
 
-/* The cells that the peer has given back. False: it says nonsense. */
+/* Reads how many cells the peer has given back. False: there cannot be so many. */
 static bool refresh(struct peer *peer)
 {
     const uint32_t credit = weft_load_acquire_u32(&peer->out.ring->credit, ORDER_ring_space);
@@ -292,7 +292,7 @@ static int poll_send(struct weft_transport *t, struct weft_transport_event *even
     return count;
 }
 
-/* The packets of one sender. False: it wrote nonsense. */
+/* Takes the packets of one sender. False: its index cannot be. */
 static bool take(const struct weft_transport *t, int process, struct weft_transport_event *events,
                  int most, int *count)
 {

@@ -32,7 +32,7 @@ enum {
 
 /* ---- queue pairs ------------------------------------------------------------------------- */
 
-/* Its first packet's number. */
+/* Returns the number of a queue pair's first packet. */
 static uint32_t psn_of(const struct ibv_qp *qp)
 {
     return (qp->qp_num * 0x85ebca6bu) >> 8;
@@ -47,7 +47,7 @@ weft_status weft_verbs_table_open(struct weft_transport *t)
                              : weft_err(WEFT_ERR_MEMORY, "verbs: no memory for connections");
 }
 
-/* Where process + 1 is by a queue pair's number; 0: in none. */
+/* Returns where process + 1 is kept for a queue pair's number, or 0 if it is not known. */
 static int *place_of(const struct weft_transport *t, uint32_t qpn)
 {
     uint32_t at = qpn;
@@ -133,7 +133,8 @@ uint32_t weft_verbs_rc_inline(struct weft_transport *t)
 
 /* ---- datagrams ----------------------------------------------------------------------------- */
 
-/* The device drops what does not know it. Those with the top bit are the system's. */
+/* Returns the key of a process's datagrams: the device drops what does not bring it. Those with the
+ * top bit are the system's. */
 static uint32_t qkey(const struct weft_verbs_address *address)
 {
     return (uint32_t)address->token & 0x7fffffff;
@@ -183,8 +184,8 @@ weft_status weft_verbs_way(struct weft_transport *t, int process)
                           t->device.name, process, strerror(errno));
 }
 
-/* Tells a process of its queue pair here, or loses it if too many are under way: what matters is
- * said again. */
+/* Sends a process a datagram with the number of its queue pair here; or none if too many are under
+ * way, as what matters is said again. */
 static weft_status say(struct weft_transport *t, int process, enum weft_verbs_control_kind kind)
 {
     struct weft_verbs_peer *peer = &t->peers[process];
@@ -220,7 +221,7 @@ static weft_status say(struct weft_transport *t, int process, enum weft_verbs_co
 
 /* ---- connections --------------------------------------------------------------------------- */
 
-/* The queue pair to a process, which is to be joined. */
+/* Makes the queue pair to a process, if there is none yet. It is not joined to the other's. */
 static weft_status make(struct weft_transport *t, int process)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
@@ -244,7 +245,7 @@ static weft_status make(struct weft_transport *t, int process)
     return WEFT_OK;
 }
 
-/* Joins it to the queue pair that the other has told of. */
+/* Joins a queue pair to the one that the other process has told of. */
 static weft_status join(struct weft_transport *t, const struct weft_verbs_control *said)
 {
     const int process = (int)said->process;
@@ -264,7 +265,7 @@ static weft_status join(struct weft_transport *t, const struct weft_verbs_contro
                           t->device.name, process, strerror(error));
 }
 
-/* What the send side wants and does not have. */
+/* Does what the send side waits for: has a process asked to connect, now and then. */
 static weft_status ask(struct weft_transport *t, int process, uint64_t now)
 {
     struct weft_verbs_peer *peer = &t->peers[process];

@@ -17,7 +17,7 @@
 
 enum { GIDS_MOST = 256 };
 
-/* How much the address is worth; 0: not to be used. */
+/* Returns how much an address is worth; 0: it is not to be used. */
 static int worth(const struct ibv_gid_entry *entry)
 {
     static const unsigned char ipv4[12] = {[10] = 0xff, [11] = 0xff};
@@ -48,7 +48,7 @@ static bool choose_gid(struct weft_verbs_device *device)
     return best > 0;
 }
 
-/* Whether this port of an open device can be used; otherwise why not. */
+/* Returns why this port of an open device cannot be used; NULL: it can. */
 static const char *look_at_port(struct weft_verbs_device *device, uint8_t port)
 {
     device->port = port;
@@ -64,7 +64,8 @@ static const char *look_at_port(struct weft_verbs_device *device, uint8_t port)
     return NULL;
 }
 
-/* Opens the device and finds a good port: this one, or, port 0, the first. NULL, or why not. */
+/* Opens the device and finds a good port: this one, or, port 0, the first. Returns why not, or
+ * NULL. */
 static const char *try_device(struct weft_verbs_device *device, struct ibv_device *which, int port)
 {
     const char *reason = "it has no such port";
@@ -89,7 +90,7 @@ static const char *try_device(struct weft_verbs_device *device, struct ibv_devic
     return reason;
 }
 
-/* The part of "a,b:2,c" that is this process's: name without port, and port or 0. */
+/* Finds the part of "a,b:2,c" that is this process's: name without port, and port or 0. */
 static bool parse_wanted(const char *wanted, int process, char name[64], int *port)
 {
     int count = 1, number, end = 0;

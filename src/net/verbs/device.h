@@ -30,10 +30,10 @@ weft_status weft_verbs_device_open(struct weft_verbs_device *device, const char 
                                    int process);
 void weft_verbs_device_close(struct weft_verbs_device *device);
 
-/* net.h: here. Lines like "mlx5_0:1 active, InfiniBand, RC", one for each device. */
+/* `here` of transport.h: lines like "mlx5_0:1 active, InfiniBand, RC", one for each device. */
 bool weft_verbs_here(char *text, size_t bytes);
 
-/* The way to a peer, for queue pairs and address handles. */
+/* Fills in the way to a peer, for queue pairs and address handles. */
 void weft_verbs_route(const struct weft_verbs_device *device,
                       const struct weft_verbs_address *address, struct ibv_ah_attr *attr);
 

@@ -18,7 +18,7 @@ uint64_t weft_verbs_locked_limit(void)
     return getrlimit(RLIMIT_MEMLOCK, &limit) == 0 ? limit.rlim_cur : RLIM_INFINITY;
 }
 
-/* Lets the device write the memory: the host's, or that of a GPU, as its driver hands it on. */
+/* Registers memory to be written by the device: the host's, or a GPU's, as its driver gives it. */
 static struct ibv_mr *map(struct weft_transport *t, void *base, size_t bytes, uint64_t address)
 {
     const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;

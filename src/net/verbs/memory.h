@@ -19,7 +19,7 @@
 
 #include <infiniband/verbs.h>
 
-/* ibv_destroy_qp and its like, for what may not be there. */
+/* Closes what may not be there by ibv_destroy_qp or the like. */
 #define WEFT_VERBS_CLOSE(close, thing) ((void)((thing) != NULL ? close(thing) : 0))
 
 /* Memory that the device knows, at an address of its own. */
@@ -29,15 +29,13 @@ struct weft_verbs_region {
     uint64_t address;
 };
 
-/*
- * As in transport.h; *mr: a region. place[0] 0, and *mr NULL: the device cannot map the memory, and
- * a warning says so. Errors: MEMORY.
- */
+/* reg and dereg of transport.h; mr: a region. place[0] 0, and mr NULL: the device cannot map the
+ * memory, and a warning says so. Errors: MEMORY. */
 weft_status weft_verbs_reg(struct weft_transport *t, void *base, size_t bytes, uint64_t place[2],
                            void **mr);
 void weft_verbs_dereg(struct weft_transport *t, void *mr);
 
-/* What a write to a place has to ask for. */
+/* Returns the key that a write to a place has to ask for. */
 static inline uint32_t weft_verbs_place_rkey(uint64_t place)
 {
     return (uint32_t)place;

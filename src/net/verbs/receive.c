@@ -1,6 +1,6 @@
 /*
- * net/verbs/receive.c - what arrives, and receives to replace those consumed. The receive task,
- * except opening and closing.
+ * net/verbs/receive.c - what arrives, and receives to replace those consumed. The receive task
+ * calls it, except for opening and closing.
  *
  * All connections share one queue of receives, so that what a process pins does not grow with its
  * peers. A packet consumes one until it is released, a write's immediate, or a datagram, for a
@@ -50,7 +50,7 @@ weft_status weft_verbs_receive_open(struct weft_transport *t)
 
 /* ---- what arrives -------------------------------------------------------------------------- */
 
-/* Who sent to a queue pair: several processes to one of DC, and to that of datagrams. */
+/* Names who sends to a queue pair: to one of DC, or of datagrams, several processes do. */
 static const char *sender(struct weft_transport *t, uint32_t qpn)
 {
     const int process = weft_verbs_process(t, qpn);
@@ -73,7 +73,7 @@ static weft_status receive_failed(struct weft_transport *t, const struct ibv_wc 
                     wc->vendor_err);
 }
 
-/* A receive was consumed; *event: by what, of whom its connection is. *is: there is one. */
+/* Takes the completion of a receive; *is: *event says what came, and from whom if that is known. */
 static weft_status take(struct weft_transport *t, const struct ibv_wc *wc,
                         struct weft_transport_event *event, bool *is)
 {
@@ -105,7 +105,8 @@ static weft_status take(struct weft_transport *t, const struct ibv_wc *wc,
 
 /* ---- what else the device says ------------------------------------------------------------- */
 
-/* Errors: NETWORK: nothing more comes; PROTOCOL: a process sent what the device refused. */
+/* Takes an event of the device. Errors: NETWORK: nothing more comes; PROTOCOL: a process sent what
+ * the device refused. */
 static weft_status take_news(struct weft_transport *t, const struct ibv_async_event *news,
                              uint64_t now)
 {
@@ -138,10 +139,10 @@ static weft_status take_news(struct weft_transport *t, const struct ibv_async_ev
 }
 
 /*
- * A port that is down may come back: who is cut off by it for longer than the retries last is lost,
- * and the send side says so. But a device may forget to retry while its port is down (soft-RoCE):
- * then nobody else says so. It gets twice as long as the retries last, and some seconds. Gives some
- * process that is cut off; false: none is, or not for long.
+ * Whether the port has been down for too long; *lost: some process that is cut off. A port may come
+ * back: who is cut off for longer than the retries last is lost, and the send side says so. But a
+ * device may forget to retry while its port is down (soft-RoCE): then nobody else says so. It gets
+ * twice as long as the retries last, and some seconds.
  */
 static bool is_cut_off(struct weft_transport *t, uint64_t now, struct weft_transport_event *lost)
 {

@@ -24,7 +24,7 @@ enum { EVENTS = 2 /* of a completion, at most: SENT or READ, and LOST */ };
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Whether a process can be sent to; if not, it is to be connected. */
+/* Whether a process can be sent to; if not, has the receive task connect it. */
 static bool is_ready(struct weft_transport *t, int process)
 {
     struct weft_verbs_peer *peer = &t->peers[process];
@@ -97,7 +97,7 @@ weft_status weft_verbs_write(struct weft_transport *t, const struct weft_transpo
 
 /* ---- completions ----------------------------------------------------------------------------- */
 
-/* A request to a process has failed. */
+/* A request to a process has failed: *event says so. */
 static weft_status failed(struct weft_transport *t, int process, const struct ibv_wc *wc,
                           struct weft_transport_event *event)
 {
@@ -134,7 +134,7 @@ static weft_status complete(struct weft_transport *t, const struct ibv_wc *wc,
     return wc->status == IBV_WC_SUCCESS ? WEFT_OK : failed(t, process, wc, &events[(*count)++]);
 }
 
-/* Up to one that failed: there is one text. */
+/* Tells of completions, up to one that failed, since there is room for one text. */
 int weft_verbs_poll_send(struct weft_transport *t, struct weft_transport_event *events, int most)
 {
     struct ibv_wc wc = {.status = IBV_WC_SUCCESS};

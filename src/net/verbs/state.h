@@ -108,7 +108,7 @@ static inline int weft_verbs_at_most(int wanted, int most)
     return wanted < most ? wanted : most;
 }
 
-/* Both ends of `wanted` and `ready`. */
+/* Read and write `wanted` and `ready`, which say what one thread has done for another. */
 static inline uint32_t weft_verbs_look(const uint32_t *word)
 {
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -126,28 +126,29 @@ enum {
     WEFT_VERBS_RNR_DELAY = 12    /* 0.64 ms until a target that had no receive is asked again */
 };
 
-/* How long a request waits for its target in all. */
+/* Returns for how long a request waits for its target in all. */
 static inline uint64_t weft_verbs_retries_ns(int timeout)
 {
     return (uint64_t)(WEFT_VERBS_RETRIES + 1) << (timeout + 12);
 }
 
 weft_status weft_verbs_table_open(struct weft_transport *t);
-/* Whose connection a queue pair is; -1: nobody's, as with DC. */
+/* Returns whose connection a queue pair is; -1: nobody's, as with DC. */
 int weft_verbs_process(const struct weft_transport *t, uint32_t qpn);
 
-/* After how long (4.096 us * 2^this) a packet is sent again, so that all repetitions together last
- * WEFT_SILENCE_S; or WEFT_VERBS_TIMEOUT, if it is set. */
+/* Returns after how long (4.096 us * 2^this) a packet is sent again, so that all repetitions
+ * together last WEFT_SILENCE_S; or WEFT_VERBS_TIMEOUT, if it is set. */
 int weft_verbs_timeout(const struct weft_config *config);
-/* How much data a request can carry itself. */
+/* Returns how many bytes of data a request can carry itself. */
 uint32_t weft_verbs_rc_inline(struct weft_transport *t);
 
 /* Puts the number of the datagram queue pair into t->address. */
 weft_status weft_verbs_connect_open(struct weft_transport *t);
-/* Finds the way to a process. Errors: NETWORK. */
+/* Finds the way to a process, once. Errors: NETWORK. */
 weft_status weft_verbs_way(struct weft_transport *t, int process);
 
-/* A completion of the datagram queue pair: of a request with this id, else of a receive. */
+/* weft_verbs_datagram takes a completion of the datagram queue pair: of a request with this id,
+ * else of a receive. */
 #define WEFT_VERBS_DATAGRAM UINT64_MAX
 weft_status weft_verbs_datagram(struct weft_transport *t, const struct ibv_wc *wc);
 /* Begins connections that the send side wants, repeats unanswered requests. Errors: PEER_LOST (no
@@ -156,7 +157,7 @@ weft_status weft_verbs_connect_progress(struct weft_transport *t);
 
 /* ---- send.c. Send ---- */
 
-/* transport.h */
+/* commit, write and poll[SEND] of transport.h. */
 weft_status weft_verbs_commit(struct weft_transport *t, int process, unsigned char *packet,
                               size_t bytes);
 weft_status weft_verbs_write(struct weft_transport *t, const struct weft_transport_write *write);
@@ -167,7 +168,7 @@ int weft_verbs_poll_send(struct weft_transport *t, struct weft_transport_event *
 /* Makes the shared receive queue and fills it. */
 weft_status weft_verbs_receive_open(struct weft_transport *t);
 
-/* transport.h */
+/* poll[RECEIVE] and release of transport.h. */
 int weft_verbs_poll_receive(struct weft_transport *t, struct weft_transport_event *events,
                             int most);
 void weft_verbs_give_back(struct weft_transport *t, int process, uint64_t packet);

@@ -40,7 +40,7 @@ static struct ibv_cq *make_cq(struct weft_transport *t, uint32_t entries, const 
     return cq;
 }
 
-/* The memory of packets. */
+/* Allocates and registers the memory of packets. */
 static weft_status open_memory(struct weft_transport *t)
 {
     const size_t bytes = (t->receives + 1 + WEFT_VERBS_PACKETS) * WEFT_VERBS_LONGEST;
@@ -70,7 +70,7 @@ static weft_status open_queues(struct weft_transport *t)
     return weft_verbs_receive_open(t);
 }
 
-/* RC, unless DC is asked for: no code is chosen by itself that has never run. */
+/* Opens RC, unless DC is asked for: no code is chosen by itself that has never run. */
 static weft_status open_connections(struct weft_transport *t)
 {
     const int transport = t->open.config->verbs_transport;
@@ -120,7 +120,7 @@ static weft_status open_steps(struct weft_transport *t)
     return status;
 }
 
-/* Queue pairs first: what else there is may be in use by them. */
+/* Closes queue pairs first: what else there is may be in use by them. */
 static void verbs_close(struct weft_transport *t)
 {
     if (t->dc != NULL)

@@ -1,4 +1,4 @@
-/* net/verbs/wire.c - see the header. Pure: any thread. */
+/* net/verbs/wire.c - see the header. Pure functions: any thread calls them. */
 #include "net/verbs/wire.h"
 
 #include <string.h>

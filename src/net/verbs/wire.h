@@ -41,9 +41,9 @@ struct weft_verbs_control {
 };
 static_assert(sizeof(struct weft_verbs_control) == 24, "the same on both sides, no padding");
 
-/* False: drivers may not expect what is in it. (What is wrong otherwise reaches nobody.) */
+/* Copies an address to *out. False: drivers may not expect what is in it. */
 bool weft_verbs_parse_address(const void *bytes, struct weft_verbs_address *out);
-/* A text that says what is wrong with the bytes, or NULL and *out is good to use. */
+/* Parses a datagram. Returns what is wrong with the bytes, or NULL: *out is good to use. */
 const char *weft_verbs_parse_control(const void *bytes, size_t count, uint32_t processes,
                                      uint64_t token, struct weft_verbs_control *out);
 

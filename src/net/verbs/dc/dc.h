@@ -12,16 +12,17 @@
 
 enum { WEFT_VERBS_INITIATORS = 10 };
 
-/* Why the device has no DC; NULL: it has. */
+/* Returns why the device has no DC; NULL: it has. */
 const char *weft_verbs_dc_missing(const struct weft_verbs_device *device);
 
-/* Makes all of it, in t->dc and the peers' queues; puts the target's number into t->address. */
+/* Makes all that DC needs, in t->dc and the peers' queues, and puts the target's number into
+ * t->address. */
 weft_status weft_verbs_dc_open(struct weft_transport *t);
 
 /* In t->dc_ops, for who finds t->dc. */
 struct weft_verbs_dc_ops {
     void (*close)(struct weft_transport *t);
-    /* Send: posts a request to the peer; an errno. */
+    /* Posts a request to the peer; returns an errno. The caller has the send lock. */
     int (*post)(struct ibv_qp *initiator, const struct weft_verbs_peer *to,
                 const struct ibv_send_wr *wr);
 };

@@ -1,4 +1,4 @@
-/* net/verbs/dc/mlx5.c - see dc.h. `post` has the send lock; the rest is opening and closing. */
+/* net/verbs/dc/mlx5.c - see dc.h. `post` needs the send lock; the rest is opening and closing. */
 #include "net/verbs/dc/dc.h"
 
 #include "base/say.h"
@@ -30,7 +30,7 @@ struct step {
     int mask; /* which attributes are set, besides the state */
 };
 
-/* A new pair, taken through its states; NULL: errno says why not. */
+/* Makes a queue pair and takes it through its states; NULL: errno says why not. */
 static struct ibv_qp *make_ready(struct weft_transport *t, struct ibv_qp_init_attr_ex *attr,
                                  struct mlx5dv_qp_init_attr *mlx5, struct step *steps, int count)
 {
@@ -50,7 +50,7 @@ static struct ibv_qp *make_ready(struct weft_transport *t, struct ibv_qp_init_at
     return NULL;
 }
 
-/* An initiator, ready to send; NULL: errno says why not. */
+/* Makes an initiator, ready to send; NULL: errno says why not. */
 static struct ibv_qp *make_initiator(struct weft_transport *t)
 {
     struct ibv_qp_init_attr_ex attr = {
@@ -82,7 +82,7 @@ static struct ibv_qp *make_initiator(struct weft_transport *t)
     return make_ready(t, &attr, &mlx5, steps, 3);
 }
 
-/* A target, ready to receive; NULL: errno says why not. */
+/* Makes a target, ready to receive; NULL: errno says why not. */
 static struct ibv_qp *make_target(struct weft_transport *t)
 {
     struct ibv_qp_init_attr_ex attr = {.send_cq = t->receive_cq,
@@ -110,7 +110,7 @@ static struct ibv_qp *make_target(struct weft_transport *t)
     return make_ready(t, &attr, &mlx5, steps, 2);
 }
 
-/* A DC initiator takes requests only through these functions, each with its destination. */
+/* Posts a request. An initiator takes it only through these functions, with its destination. */
 static int post(struct ibv_qp *initiator, const struct weft_verbs_peer *to,
                 const struct ibv_send_wr *wr)
 {
