@@ -8,7 +8,8 @@
 #include "coll/blocks.h"
 #include "coll/sizes.h"
 
-/* Whether what a rank gives fits into a cell, and what comes of processes where it is fetched. */
+/* Whether what a rank gives fits into a cell, and what comes of all processes fits where it is
+ * fetched. */
 WEFT_INLINE bool weft_coll_is_few(const weft_self *self, const struct weft_coll *c)
 {
     const size_t bytes = c->count * c->size;
@@ -18,8 +19,8 @@ WEFT_INLINE bool weft_coll_is_few(const weft_self *self, const struct weft_coll 
             weft_coll_cell_bytes(bytes) * (size_t)c->leaders <= weft_coll_room(self).bytes);
 }
 
-/* In one process, of few elements: those of the first `members` ranks put together. The calls are
- * compared. */
+/* Puts the few elements of the first `members` ranks of one process together, out of the cells, and
+ * compares the calls. */
 WEFT_INLINE void weft_coll_reduce_cells(weft_self *self, const struct weft_coll *c, int32_t members)
 {
     const struct weft_coll_from from = {.kind = WEFT_COLL_CELLS, .members = members};
@@ -151,7 +152,7 @@ WEFT_FN void weft_scan(weft_self *self, weft_comm comm, const void *source, void
     weft_region_end(self);
 }
 
-/* root < 0: for all. */
+/* Gathers blocks of equal size to the call's root, or, without one (root < 0), to all. */
 WEFT_INLINE void weft_coll_gather_any(weft_self *self, struct weft_coll *c)
 {
     const bool few = c->leaders == 1 && weft_coll_is_few(self, c);

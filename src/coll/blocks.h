@@ -17,7 +17,7 @@ struct weft_coll_blocks {
     const size_t *sizes, *offsets;
 };
 
-/* A block's bytes, and where it begins. */
+/* Return how many bytes a block has, and at which byte it begins. */
 WEFT_INLINE size_t weft_coll_bytes_of(const struct weft_coll *c, const struct weft_coll_blocks *b,
                                       int32_t i)
 {
@@ -29,7 +29,7 @@ WEFT_INLINE size_t weft_coll_begin_of(const struct weft_coll *c, const struct we
     return (b->sizes == NULL ? c->count * (size_t)i : b->offsets[i]) * c->size;
 }
 
-/* What of block i is not before `at`, at most `most`, in bytes. */
+/* Returns how many bytes of block i lie from `at` on, `most` at most. */
 WEFT_INLINE size_t weft_coll_rest(const struct weft_coll *c, const struct weft_coll_blocks *b,
                                   int32_t i, size_t at, size_t most)
 {
@@ -39,7 +39,7 @@ WEFT_INLINE size_t weft_coll_rest(const struct weft_coll *c, const struct weft_c
     return rest < most ? rest : most;
 }
 
-/* Small blocks of one process, out of the cells: the threads go over the elements of all. */
+/* Gathers small blocks of one process out of the cells: the threads go over the elements of all. */
 WEFT_INLINE void weft_coll_gather_cells(weft_self *self, const struct weft_coll *c)
 {
     const size_t count = c->count;
@@ -61,7 +61,7 @@ WEFT_INLINE void weft_coll_gather_cells(weft_self *self, const struct weft_coll 
     weft_join(self);
 }
 
-/* A block, or a piece of it, to those of this process that get it: all, or the root. */
+/* Stores a block, or a piece of it, to targets of this process that get it: all, or the root's. */
 WEFT_INLINE void weft_coll_hand_out(weft_self *self, const struct weft_coll *c, size_t at,
                                     const unsigned char *block, size_t bytes)
 {
@@ -79,13 +79,13 @@ WEFT_INLINE void weft_coll_hand_out(weft_self *self, const struct weft_coll *c, 
     }
 }
 
-/* The rank that is the i-th of those in other processes. */
+/* Returns the rank that is the i-th of those in other processes. */
 WEFT_INLINE int32_t weft_coll_other(const struct weft_coll *c, int32_t i)
 {
     return c->entry->by_process[i < c->entry->first[c->lead] ? i : i + c->here];
 }
 
-/* Gathers: own block to those here, then the others' pieces. All ranks know all sizes. */
+/* Gathers blocks: the own one to ranks here, then the others' pieces. All ranks know all sizes. */
 WEFT_COLD void weft_coll_gather_blocks(weft_self *self, const struct weft_coll *c,
                                        const struct weft_coll_blocks *b)
 {
@@ -121,8 +121,8 @@ WEFT_COLD void weft_coll_gather_blocks(weft_self *self, const struct weft_coll *
     weft_barrier(self, c->comm);
 }
 
-/* A round: pieces of the blocks for other processes, laid out; then what the others have laid out.
- */
+/* Does a round: lays out pieces of the blocks for other processes, then takes what the others have
+ * laid out. */
 WEFT_INLINE void weft_coll_exchange_pieces(weft_self *self, const struct weft_coll *c,
                                            const struct weft_coll_blocks *sends,
                                            const struct weft_coll_blocks *receives, uint64_t turn,
@@ -152,7 +152,7 @@ WEFT_INLINE void weft_coll_exchange_pieces(weft_self *self, const struct weft_co
         weft_flush(self, c->win);
 }
 
-/* The blocks of other processes, of which the largest has `most` bytes; and the call's end. */
+/* Exchanges the blocks of other processes, the largest of `most` bytes, and ends the call. */
 WEFT_COLD void weft_coll_exchange_blocks(weft_self *self, const struct weft_coll *c,
                                          const struct weft_coll_blocks *sends,
                                          const struct weft_coll_blocks *receives, size_t most)
@@ -183,7 +183,7 @@ WEFT_INLINE void weft_coll_alltoall_blocks(weft_self *self, const struct weft_co
 
 /* ---- scan ---------------------------------------------------------------------------------- */
 
-/* Elements [at, at + count) of everybody, put together rank by rank; this one has a slice. */
+/* Scans elements [at, at + count) of everybody, rank by rank; this rank does a slice of them. */
 WEFT_INLINE void weft_coll_scan_slices(weft_self *self, const struct weft_coll *c, size_t at,
                                        size_t count, uint64_t turn)
 {

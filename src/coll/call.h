@@ -71,14 +71,14 @@ WEFT_COLD const char *weft_coll_name(uint32_t what)
     }
 }
 
-/* The call's name comes first: text begins with "%s: ". Does not return. */
+/* Fails the call: text begins with "%s: ", for the call's name. Does not return. */
 WEFT_COLD void weft_coll_fail(weft_self *self, uint32_t what, weft_status status, const char *text,
                               int64_t a, int64_t b, int64_t c, int64_t d)
 {
     weft_fail_in(self, status, weft_coll_name(what), text, a, b, c, d);
 }
 
-/* Two ranks make different calls: says the first thing in which they differ. */
+/* Fails because two ranks make different calls: says the first thing in which they differ. */
 WEFT_COLD void weft_coll_differ(weft_self *self, const struct weft_coll *c, int32_t rank,
                                 const struct weft_coll_call *other)
 {
@@ -112,7 +112,7 @@ WEFT_COLD void weft_coll_differ(weft_self *self, const struct weft_coll *c, int3
               args);
 }
 
-/* a / b; a GPU takes some hundred instructions for it, and some twenty where both are small. */
+/* Returns a / b; a GPU takes some hundred instructions to divide, some twenty if both are small. */
 WEFT_INLINE size_t weft_coll_over(size_t a, size_t b)
 {
     return ((a | b) >> 32) == 0 ? (uint32_t)a / (uint32_t)b : a / b;
@@ -125,7 +125,7 @@ WEFT_INLINE unsigned char *weft_coll_memory(const weft_self *self, uint32_t slot
     return self->exchange + (uint64_t)(slot - 1) * self->exchange_bytes;
 }
 
-/* Where a cell is in each rank's memory: that of the given parity. */
+/* Returns where the cell of the given parity is in each rank's memory. */
 WEFT_INLINE uint64_t weft_coll_cell_at(const weft_self *self, const struct weft_coll *c,
                                        uint32_t barriers)
 {
@@ -133,7 +133,7 @@ WEFT_INLINE uint64_t weft_coll_cell_at(const weft_self *self, const struct weft_
            (uint64_t)(weft_handle_index(c->comm) * 2 + (barriers & 1)) * WEFT_COLL_CELL;
 }
 
-/* The j-th member of this process: its rank, its slot, and what it has published last. */
+/* Return the rank of the j-th member of this process, its slot, and the cell it published last. */
 WEFT_INLINE int32_t weft_coll_rank_here(const struct weft_coll *c, int32_t j)
 {
     return c->entry->by_process[c->entry->first[c->lead] + j];
@@ -149,7 +149,7 @@ WEFT_INLINE struct weft_coll_cell *weft_coll_cell(const weft_self *self, const s
                                              c->cell_at);
 }
 
-/* The same of a member that is known to be of this process. */
+/* Returns the cell that a member of this process has published last, by its rank. */
 WEFT_INLINE struct weft_coll_cell *weft_coll_cell_of_rank(const weft_self *self,
                                                           const struct weft_coll *c, int32_t rank)
 {
@@ -162,7 +162,7 @@ WEFT_INLINE bool weft_coll_is_here(const weft_self *self, const struct weft_coll
     return c->entry->member[rank].process == self->process;
 }
 
-/* Own cell, for what is published next. */
+/* Returns this rank's own cell for what is published next. */
 WEFT_INLINE struct weft_coll_cell *weft_coll_next(const weft_self *self, const struct weft_coll *c,
                                                   uint32_t barriers)
 {
@@ -170,7 +170,7 @@ WEFT_INLINE struct weft_coll_cell *weft_coll_next(const weft_self *self, const s
                                              weft_coll_cell_at(self, c, barriers));
 }
 
-/* What a cell of this process says of its rank's memory: &cell->source or &cell->target. */
+/* Reads what a cell of this process says of its rank's memory: &cell->source or &cell->target. */
 WEFT_INLINE unsigned char *weft_coll_place(unsigned char *const *at)
 {
 #ifdef __CUDACC__
@@ -184,7 +184,7 @@ WEFT_INLINE unsigned char *weft_coll_place(unsigned char *const *at)
 
 /* ---- copies -------------------------------------------------------------------------------- */
 
-/* Out of what another rank wrote, into memory of this one. All threads; orders nothing. */
+/* Copies what another rank wrote into memory of this one. All threads; orders nothing. */
 WEFT_INLINE void weft_coll_fetch(weft_self *self, unsigned char *to, const unsigned char *from,
                                  size_t bytes)
 {
@@ -198,7 +198,7 @@ WEFT_INLINE void weft_coll_fetch(weft_self *self, unsigned char *to, const unsig
 #endif
 }
 
-/* Into memory that others read after the next barrier. All threads. */
+/* Copies into memory that others read after the next barrier. All threads call it. */
 WEFT_INLINE void weft_coll_push(weft_self *self, unsigned char *to, const unsigned char *from,
                                 size_t bytes)
 {
@@ -252,11 +252,10 @@ WEFT_INLINE bool weft_coll_is_same(const struct weft_coll *c, const struct weft_
            other->root == c->call.root && other->count == c->call.count;
 }
 
-/*
- * Each looks at the next member of its process, the last at the first: where any two differ, two
- * neighbours do, of which one makes a collective call. Where all data lies in cells, one thread
- * looks while the others go on; else none may load by a count that is not everybody's.
- */
+/* Compares this rank's call with that of the next member of its process (of the last: the first):
+ * where any two differ, two neighbours do, of which one makes a collective call. Where all data
+ * lies in cells, one thread looks while the others go on; else none may load by a count that is not
+ * everybody's. */
 WEFT_INLINE void weft_coll_agree_here(weft_self *self, const struct weft_coll *c)
 {
     const int32_t next = c->mine + 1 < c->here ? c->mine + 1 : 0;
@@ -276,7 +275,7 @@ WEFT_INLINE bool weft_coll_has_root(uint32_t what)
     return what == WEFT_COLL_BROADCAST || what == WEFT_COLL_REDUCE || what == WEFT_COLL_GATHER;
 }
 
-/* type, operation and root as the program gave them. */
+/* Checks type, operation and root as the program gave them, and buffers. Fails if one is wrong. */
 WEFT_COLD void weft_coll_check_arguments(weft_self *self, const struct weft_coll *c, int type,
                                          int operation, int root)
 {
@@ -311,7 +310,7 @@ WEFT_COLD void weft_coll_check_arguments(weft_self *self, const struct weft_coll
                        (int64_t)(uintptr_t)c->source, (int64_t)(uintptr_t)c->target, c->size, 0);
 }
 
-/* Who takes part: the numbers of a call on the communicator. */
+/* Fills in who takes part: the numbers of a call on the communicator. Fails if there is none. */
 WEFT_INLINE void weft_coll_look_up(weft_self *self, struct weft_coll *c, weft_comm comm)
 {
     const uint32_t index = weft_handle_index(comm);

@@ -29,7 +29,7 @@ struct weft_coll_from {
     size_t stride;
 };
 
-/* What is at from->at in a rank's memory, which is the i-th of those that may have been fetched. */
+/* Returns where from->at of a rank's memory is: mapped, or the i-th of those that were fetched. */
 WEFT_INLINE const unsigned char *weft_coll_remote(const struct weft_coll *c,
                                                   const struct weft_coll_from *from, int32_t rank,
                                                   int32_t i)
@@ -38,7 +38,7 @@ WEFT_INLINE const unsigned char *weft_coll_remote(const struct weft_coll *c,
     return address != NULL ? address + from->at : from->fetched + (size_t)i * from->stride;
 }
 
-/* Not inlined: a GPU takes longer to fetch long code than to run it. */
+/* Finds the i-th member's elements. Not inlined: a GPU fetches long code slower than it runs it. */
 WEFT_COLD const unsigned char *weft_coll_at(const weft_self *self, const struct weft_coll *c,
                                             const struct weft_coll_from *from, int32_t i)
 {
@@ -72,7 +72,7 @@ struct weft_coll_shared {
     uint64_t tile[WEFT_COLL_TILE];                /* partial results of groups */
 };
 
-/* Elements are aligned. */
+/* Loads element i, which is aligned, of `size` bytes. */
 WEFT_INLINE uint64_t weft_coll_load(const unsigned char *from, size_t i, uint32_t size)
 {
 #ifdef __CUDACC__
@@ -84,7 +84,7 @@ WEFT_INLINE uint64_t weft_coll_load(const unsigned char *from, size_t i, uint32_
 #endif
 }
 
-/* This thread's elements, at + k of them. own: nobody else reads them. */
+/* Stores this thread's elements from `at` on. own: nobody else reads them. */
 WEFT_INLINE void weft_coll_store(unsigned char *to, const uint64_t *value, size_t at, size_t count,
                                  uint32_t size, bool own)
 {
@@ -106,14 +106,14 @@ WEFT_INLINE void weft_coll_store(unsigned char *to, const uint64_t *value, size_
 #endif
 }
 
-/* How many elements a thread has at once, from `at` on. */
+/* Returns how many elements a thread has at once, from `at` on. */
 WEFT_INLINE uint32_t weft_coll_deep(size_t at, size_t count)
 {
     const bool whole = WEFT_COLL_DEEP == 1 || count - at >= WEFT_COLL_DEEP;
     return whole ? (uint32_t)WEFT_COLL_DEEP : (uint32_t)(count - at);
 }
 
-/* This thread's elements, to every step-th of n targets from the j-th on. */
+/* Stores this thread's elements to every step-th of n targets from the j-th on. */
 WEFT_INLINE void weft_coll_spread_item(const struct weft_coll *c, const unsigned char *to,
                                        size_t at, size_t count, int32_t j, int32_t step, int32_t n,
                                        const struct weft_coll_shared *shared)
@@ -130,8 +130,8 @@ WEFT_INLINE void weft_coll_spread_item(const struct weft_coll *c, const unsigned
                             false);
 }
 
-/* What this rank has at `to`, to the targets of all others, and to its own where it is elsewhere.
- * Of few elements threads share the targets. */
+/* Copies what this rank has at `to` to the targets of all others, and to its own where it is
+ * elsewhere. Of few elements threads share the targets. */
 WEFT_COLD void weft_coll_spread(weft_self *self, const struct weft_coll *c,
                                 const struct weft_coll_from *from, unsigned char *to, size_t count,
                                 struct weft_coll_shared *shared)

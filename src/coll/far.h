@@ -25,7 +25,7 @@ WEFT_INLINE struct weft_coll_room weft_coll_room(const weft_self *self)
     return room;
 }
 
-/* `pieces` pieces of an element at least must fit, for so many ranks or processes. */
+/* Returns how many elements fit into each of `pieces` pieces of the room. Fails if none does. */
 WEFT_INLINE size_t weft_coll_fits(weft_self *self, const struct weft_coll *c, size_t pieces)
 {
     const size_t bytes = weft_coll_room(self).bytes;
@@ -39,19 +39,19 @@ WEFT_INLINE size_t weft_coll_fits(weft_self *self, const struct weft_coll *c, si
     return fits;
 }
 
-/* Memory of this rank, at a place of it. */
+/* Returns the address of a place in this rank's own memory. */
 WEFT_INLINE unsigned char *weft_coll_own(const weft_self *self, uint64_t at)
 {
     return weft_coll_memory(self, self->slot) + at;
 }
 
-/* A rank of each process: the same in all of them. */
+/* Returns the rank of a column in a process: each column has one rank of each process. */
 WEFT_INLINE int32_t weft_coll_rank_of(const struct weft_coll *c, int32_t process, int32_t column)
 {
     return c->entry->by_process[c->entry->first[process] + column];
 }
 
-/* Begins to fetch what cannot be mapped; what can is left where it is. The caller flushes. */
+/* Begins to fetch a rank's bytes, unless it is mapped. The caller flushes. */
 WEFT_INLINE void weft_coll_ask(weft_self *self, const struct weft_coll *c, int32_t rank,
                                uint64_t at, unsigned char *to, size_t bytes)
 {
@@ -59,10 +59,8 @@ WEFT_INLINE void weft_coll_ask(weft_self *self, const struct weft_coll *c, int32
         weft_get_begin(self, c->win, rank, at, to, bytes);
 }
 
-/*
- * `bytes` bytes at a place of one rank's memory in each process. Mapped ones are loaded from when
- * they are wanted; the others are there on return. All threads.
- */
+/* Returns where `bytes` bytes at a place of one rank's memory in each process are. Mapped ones are
+ * loaded from when they are wanted; the others were fetched on return. All threads call it. */
 WEFT_COLD struct weft_coll_from weft_coll_column(weft_self *self, const struct weft_coll *c,
                                                  int32_t column, uint64_t at, size_t bytes)
 {
@@ -88,7 +86,7 @@ WEFT_COLD struct weft_coll_from weft_coll_column(weft_self *self, const struct w
     return from;
 }
 
-/* The first member of each process looks at that of the next process. from: their cells. */
+/* The first member of each process compares its call with the next process's. from: cells. */
 WEFT_INLINE void weft_coll_agree_far(weft_self *self, const struct weft_coll *c,
                                      const struct weft_coll_from *from)
 {
@@ -100,14 +98,14 @@ WEFT_INLINE void weft_coll_agree_far(weft_self *self, const struct weft_coll *c,
         weft_coll_differ(self, c, weft_coll_rank_of(c, next, 0), &other);
 }
 
-/* What is used of a cell with so many bytes of data: such pieces, one behind the other, are
- * aligned. */
+/* Returns how much is used of a cell with so many bytes of data: such pieces, one behind the other,
+ * are aligned. */
 WEFT_INLINE size_t weft_coll_cell_bytes(size_t bytes)
 {
     return (offsetof(struct weft_coll_cell, data) + bytes + 15) / 16 * 16;
 }
 
-/* After a call was published: whether all members make the same. */
+/* Checks, after a call was published, that all members make the same. Fails if they do not. */
 WEFT_INLINE void weft_coll_agree(weft_self *self, const struct weft_coll *c)
 {
     weft_coll_agree_here(self, c);
@@ -123,11 +121,10 @@ WEFT_INLINE void weft_coll_agree(weft_self *self, const struct weft_coll *c)
     weft_coll_agree_far(self, c, &from);
 }
 
-/*
- * A few elements of several processes. Each first member puts its process's together, in its cell;
- * then everybody puts these together, or, where not all are mapped, the first members do for their
- * processes. root >= 0: nothing is put together, that rank's are for all.
- */
+/* Does a call of a few elements in several processes. Each first member puts its process's
+ * together, in its cell; then everybody puts these together, or, where not all are mapped, the
+ * first members do for their processes. root >= 0: nothing is put together, that rank's are for
+ * all. */
 WEFT_COLD void weft_coll_few_far(weft_self *self, struct weft_coll *c, int32_t root)
 {
     const size_t bytes = c->count * c->size, data_at = offsetof(struct weft_coll_cell, data);
@@ -172,7 +169,7 @@ WEFT_COLD void weft_coll_few_far(weft_self *self, struct weft_coll *c, int32_t r
 
 /* ---- the window ---------------------------------------------------------------------------- */
 
-/* Whether this rank maps the memory of all others. */
+/* Returns 1 if this rank maps the memory of all others, else 0. */
 WEFT_INLINE uint32_t weft_coll_maps_all(const struct weft_coll *c)
 {
     for (int32_t i = 0; i < c->members; i++)
@@ -181,7 +178,7 @@ WEFT_INLINE uint32_t weft_coll_maps_all(const struct weft_coll *c)
     return 1;
 }
 
-/* The communicator's first call: its members make the window, and find out who maps whom. */
+/* Connects a communicator at its first call: members make the window, and find who maps whom. */
 WEFT_COLD void weft_coll_connect(weft_self *self, struct weft_coll *c,
                                  struct weft_coll_known *known)
 {
@@ -215,7 +212,8 @@ WEFT_COLD void weft_coll_connect(weft_self *self, struct weft_coll *c,
 
 /* ---- every call ---------------------------------------------------------------------------- */
 
-/* root < 0: there is none. operates: elements are put together. All threads. */
+/* Begins every call: checks arguments, and connects the communicator at its first call. root < 0:
+ * there is none. All threads call it. */
 WEFT_COLD void weft_coll_begin(weft_self *self, struct weft_coll *c, enum weft_coll_what what,
                                weft_comm comm, int root, const void *source, void *target,
                                size_t count, weft_type type, int operation)

@@ -24,7 +24,7 @@ WEFT_INLINE uint64_t weft_coll_put_together(uint64_t a, uint64_t b, uint32_t typ
     return weft_change_of(a, &change);
 }
 
-/* For operations that are not compiled apart for a type. */
+/* Puts two elements together by an operation that is not compiled apart for a type. */
 WEFT_COLD uint64_t weft_coll_put_any(uint64_t a, uint64_t b, uint32_t type, uint32_t how)
 {
     return weft_coll_put_together(a, b, type, how);
@@ -36,8 +36,8 @@ WEFT_INLINE uint64_t weft_coll_put(const struct weft_coll *c, uint64_t a, uint64
                    : weft_coll_put_any(a, b, how.type, c->call.operation);
 }
 
-/* What a thread has begun to load before this is under way before it uses any of it: the compiler
- * would else wait for the first to come before it loads the last. */
+/* Has all that a thread has begun to load under way before any of it is used: the compiler would
+ * else wait for the first to come before it loads the last. */
 WEFT_INLINE void weft_coll_loaded(void)
 {
 #ifdef __CUDACC__
@@ -45,7 +45,7 @@ WEFT_INLINE void weft_coll_loaded(void)
 #endif
 }
 
-/* A thread's elements of n ranks from `first` on: rank j's first is one[j * WEFT_COLL_DEEP]. */
+/* Loads a thread's elements of n ranks from `first` on: rank j's to one[j * WEFT_COLL_DEEP]. */
 WEFT_INLINE void weft_coll_load_group(const weft_self *self, const struct weft_coll *c,
                                       const struct weft_coll_from *from,
                                       const struct weft_coll_shared *shared, int32_t first,
@@ -74,7 +74,7 @@ WEFT_INLINE void weft_coll_load_group(const weft_self *self, const struct weft_c
     weft_coll_loaded();
 }
 
-/* The same put together: part[k] is of element at + k. */
+/* Puts a thread's elements of a group of ranks together: part[k] is of element at + k. */
 WEFT_INLINE void weft_coll_fold_group(const weft_self *self, const struct weft_coll *c,
                                       const struct weft_coll_from *from,
                                       const struct weft_coll_shared *shared, int32_t first,
@@ -94,7 +94,7 @@ WEFT_INLINE void weft_coll_fold_group(const weft_self *self, const struct weft_c
             part[k] = weft_coll_put(c, part[k], one[j * WEFT_COLL_DEEP + (int32_t)k], how);
 }
 
-/* Many elements: each thread has some. */
+/* Puts many elements together: each thread has some of them. */
 WEFT_INLINE void weft_coll_fold_many(weft_self *self, const struct weft_coll *c,
                                      const struct weft_coll_from *from, unsigned char *to,
                                      size_t count, bool own, struct weft_coll_how how,
@@ -117,7 +117,7 @@ WEFT_INLINE void weft_coll_fold_many(weft_self *self, const struct weft_coll *c,
     }
 }
 
-/* Few elements of some groups: a thread has one of one group. */
+/* Puts few elements of some groups together: a thread has one element of one group. */
 WEFT_INLINE void weft_coll_fold_few(weft_self *self, const struct weft_coll *c,
                                     const struct weft_coll_from *from, unsigned char *to,
                                     uint32_t count, uint32_t groups, bool own,
@@ -155,7 +155,7 @@ WEFT_INLINE void weft_coll_fold_as(weft_self *self, const struct weft_coll *c,
         weft_coll_fold_many(self, c, from, to, count, own, how, shared);
 }
 
-/* A scan: one rank after the other, and each gets what has come together so far, if it is to. */
+/* Scans: puts one rank after the other together; each gets the result so far, if it is to. */
 WEFT_COLD void weft_coll_fold_scan(weft_self *self, const struct weft_coll *c,
                                    const struct weft_coll_from *from, unsigned char *to,
                                    size_t count, const struct weft_coll_shared *shared)
@@ -185,12 +185,12 @@ WEFT_COLD void weft_coll_fold_scan(weft_self *self, const struct weft_coll *c,
     }
 }
 
-/*
- * Puts `count` elements of each together, into `to`; from->each: into the members' targets. own:
- * nobody but this rank reads `to`. All threads, of which each has met the others since what is read
- * was written; there for all of them on return. Sums, which most calls want, are compiled apart for
- * each type, on a GPU without what more ranks than places need.
- */
+/* Puts `count` elements of each member together, into `to`; from->each: into the members' targets.
+ * own: nobody but this rank reads `to`. All threads call it, each of which has met the others since
+ * what is read was written; on return the result is there for all of them.
+ *
+ * Sums, which most calls want, are compiled apart for each type, on a GPU without what more ranks
+ * than places need. */
 WEFT_COLD void weft_coll_fold(weft_self *self, const struct weft_coll *c,
                               const struct weft_coll_from *from, unsigned char *to, size_t count,
                               bool own)

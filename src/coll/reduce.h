@@ -23,7 +23,7 @@ struct weft_coll_span {
     size_t first, count;
 };
 
-/* The i-th of `parts` parts of `count` elements, cut where copies are wide. */
+/* Returns the i-th of `parts` parts of `count` elements, cut where copies are wide. */
 WEFT_INLINE struct weft_coll_span weft_coll_slice(size_t count, int32_t parts, int32_t i,
                                                   uint32_t size)
 {
@@ -39,7 +39,7 @@ WEFT_INLINE struct weft_coll_span weft_coll_slice(size_t count, int32_t parts, i
     return span;
 }
 
-/* weft_reduce and weft_allreduce in one process, of what does not fit into a cell. */
+/* Does weft_reduce and weft_allreduce in one process, of what does not fit into a cell. */
 WEFT_INLINE void weft_coll_reduce_here(weft_self *self, const struct weft_coll *c)
 {
     const struct weft_coll_span span = weft_coll_slice(c->count, c->here, c->mine, c->size);
@@ -63,7 +63,7 @@ struct weft_coll_cut {
     size_t part, chunk, piece; /* elements: piece = columns * chunk, chunk = processes * part */
 };
 
-/* Of `all` elements: parts that fit, or smaller ones, so that every column has some. */
+/* Cuts `all` elements into parts that fit, or smaller ones, so that every column has some. */
 WEFT_INLINE struct weft_coll_cut weft_coll_cut(weft_self *self, const struct weft_coll *c,
                                                size_t all)
 {
@@ -79,7 +79,7 @@ WEFT_INLINE struct weft_coll_cut weft_coll_cut(weft_self *self, const struct wef
     return cut;
 }
 
-/* The elements of a column's chunk of the piece that begins at `done`, and of a process's part. */
+/* Return the elements of a column's chunk of the piece from `done` on, and of a process's part. */
 WEFT_INLINE struct weft_coll_span weft_coll_chunk(const struct weft_coll *c,
                                                   const struct weft_coll_cut *cut, size_t all,
                                                   size_t done, int32_t column)
@@ -100,7 +100,7 @@ WEFT_INLINE struct weft_coll_span weft_coll_part(const struct weft_coll_cut *cut
     return span;
 }
 
-/* This process's own: put together of its sources; root >= 0: that rank's, if it is here. */
+/* Puts this process's sources of a chunk together; root >= 0: takes that rank's, if it is here. */
 WEFT_INLINE void weft_coll_fill(weft_self *self, const struct weft_coll *c, int32_t root,
                                 struct weft_coll_span chunk, uint64_t to)
 {
@@ -117,7 +117,7 @@ WEFT_INLINE void weft_coll_fill(weft_self *self, const struct weft_coll *c, int3
                        chunk.count * c->size);
 }
 
-/* This process's part of the column's chunk, of all processes. source: whose it is, or < 0. */
+/* Combines this process's part of the chunk, of all processes; source >= 0: takes that one's. */
 WEFT_INLINE void weft_coll_combine(weft_self *self, const struct weft_coll *c,
                                    const struct weft_coll_cut *cut, struct weft_coll_span chunk,
                                    uint64_t turn, int32_t source)
@@ -141,7 +141,7 @@ WEFT_INLINE void weft_coll_combine(weft_self *self, const struct weft_coll *c,
         weft_coll_push(self, own, c->window->entry[rank].address + at, bytes);
 }
 
-/* The parts of the column's chunk, of all processes, one behind the other. */
+/* Collects the parts of the column's chunk from all processes, one behind the other. */
 WEFT_INLINE void weft_coll_collect(weft_self *self, const struct weft_coll *c,
                                    const struct weft_coll_cut *cut, struct weft_coll_span chunk,
                                    uint64_t turn)
@@ -163,7 +163,7 @@ WEFT_INLINE void weft_coll_collect(weft_self *self, const struct weft_coll *c,
         weft_flush(self, c->win);
 }
 
-/* The column's chunk, which this rank has, to those of this process that get it: the root of
+/* Stores the column's chunk, which this rank has, to those of this process that get it: the root of
  * weft_reduce, or all. */
 WEFT_INLINE void weft_coll_spread_chunk(weft_self *self, const struct weft_coll *c,
                                         struct weft_coll_span chunk, uint64_t turn)
@@ -183,10 +183,8 @@ WEFT_INLINE void weft_coll_spread_chunk(weft_self *self, const struct weft_coll 
     }
 }
 
-/*
- * weft_reduce, weft_allreduce and weft_broadcast (root: whose elements are for all; else < 0) of
- * several processes. for_us: whether any rank of this process gets the result.
- */
+/* Does weft_reduce, weft_allreduce and weft_broadcast (root: whose elements are for all; else < 0)
+ * of several processes. for_us: whether any rank of this process gets the result. */
 WEFT_COLD void weft_coll_reduce_far(weft_self *self, const struct weft_coll *c, int32_t root,
                                     bool for_us)
 {
@@ -212,7 +210,7 @@ WEFT_COLD void weft_coll_reduce_far(weft_self *self, const struct weft_coll *c, 
     weft_barrier(self, c->comm);
 }
 
-/* Only what is this rank's is combined. */
+/* Does weft_reduce_scatter of several processes. Only what is this rank's is combined. */
 WEFT_COLD void weft_coll_reduce_scatter_far(weft_self *self, const struct weft_coll *c)
 {
     const size_t all = c->count * (size_t)c->members, first = c->count * (size_t)c->me;

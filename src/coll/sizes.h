@@ -13,7 +13,7 @@
 
 enum { WEFT_COLL_WITH_SIZES = WEFT_MAX };
 
-/* Adds up sizes; what cannot be is said. own >= 0: only that block is used. */
+/* Checks blocks and returns the sum of all sizes. own >= 0: only that block's memory is used. */
 WEFT_COLD size_t weft_coll_check_blocks(weft_self *self, const struct weft_coll *c,
                                         const struct weft_coll_blocks *b,
                                         const unsigned char *memory, int32_t own)
@@ -71,7 +71,7 @@ WEFT_INLINE void weft_coll_tell_sizes(weft_self *self, const struct weft_coll *c
     }
 }
 
-/* Entry i of a member's table, which others of this process can read. */
+/* Returns entry i of a member's table, which others of this process can read. */
 WEFT_INLINE struct weft_coll_word weft_coll_word_at(const unsigned char *table, int32_t i)
 {
     struct weft_coll_word word;
@@ -83,10 +83,8 @@ WEFT_INLINE struct weft_coll_word weft_coll_word_at(const unsigned char *table, 
     return word;
 }
 
-/*
- * Compares what all send to this rank with what it expects. The bytes of the largest block that
- * goes to another process, of anybody. fetched: room for words of what is not mapped.
- */
+/* Compares what all send to this rank with what it expects. Returns the bytes of the largest block
+ * that goes to another process, of anybody. fetched: room for words of what is not mapped. */
 WEFT_INLINE uint64_t weft_coll_hear_sizes(weft_self *self, const struct weft_coll *c,
                                           const struct weft_coll_blocks *receives, uint64_t table,
                                           uint64_t fetched)
@@ -127,7 +125,7 @@ WEFT_INLINE uint64_t weft_coll_hear_sizes(weft_self *self, const struct weft_col
     return most;
 }
 
-/* As weft_coll_alltoall_blocks. */
+/* Exchanges blocks of different sizes. */
 WEFT_COLD void weft_coll_alltoall_sizes(weft_self *self, struct weft_coll *c,
                                         const struct weft_coll_blocks *sends,
                                         const struct weft_coll_blocks *receives)
@@ -152,7 +150,7 @@ WEFT_COLD void weft_coll_alltoall_sizes(weft_self *self, struct weft_coll *c,
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
-/* root < 0: for all. */
+/* Begins and ends a gather of blocks of different sizes to the root; root < 0: to all. */
 WEFT_COLD void weft_coll_gather_with_sizes(weft_self *self, enum weft_coll_what what,
                                            weft_comm comm, int root, const void *source,
                                            void *target, const size_t *sizes, const size_t *offsets,

@@ -53,7 +53,7 @@ void weft_plan_near(weft_team_op *op, const void **source, size_t out, void **ta
 
 enum { COLUMNS = 16 };
 
-/* The job's place for such a team becomes this one's, if it is free, or is given up. */
+/* Takes the job's place for such a team, if it is free, or gives it up. Whether the team has it. */
 static bool take_place(weft_team *team, bool takes)
 {
     struct weft_teams *const teams = team->of;

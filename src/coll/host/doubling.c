@@ -25,7 +25,7 @@ struct pair {
     size_t count, bytes;
 };
 
-/* One exchange: afterwards pair->sum is of both members' blocks. */
+/* Plans one exchange with a partner: afterwards pair->sum is of both members' blocks. */
 static void exchange(weft_team_op *op, struct pair *pair, int partner)
 {
     weft_plan_receive(op, partner, pair->other, pair->bytes);

@@ -39,7 +39,7 @@ static enum weft_team_kind kind_of(int tag)
     return kind < REDUCED ? (enum weft_team_kind)kind : WEFT_TEAM_REDUCE;
 }
 
-/* The call that it is of, also where members agree before they make it. */
+/* Returns the call that a tag is of, also where members agree before they make it. */
 static enum weft_team_kind call_of(int tag)
 {
     return kind_of(tag) != WEFT_TEAM_KINDS ? kind_of(tag) : (enum weft_team_kind)(tag & 0xffff);
@@ -64,7 +64,7 @@ static bool has_root(enum weft_team_kind kind)
            kind == WEFT_TEAM_SCATTER_SIZES;
 }
 
-/* Both calls, of this member and of another. */
+/* Fails the job, naming this member's call and another's, which differ. Returns MISMATCH. */
 static weft_status differ(const weft_team *team, int mine, int from, int theirs)
 {
     char call[256];

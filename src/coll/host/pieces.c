@@ -11,7 +11,7 @@ enum { AT_ONCE = 32 << 10 /* bytes of a piece, up to which all go at once */ };
 
 enum { ONCE = 1 }; /* of WEFT_COLL_EXCHANGE, of which 0 is auto */
 
-/* The bytes of a member's piece; *at: where it is. */
+/* Returns the bytes of a member's piece; *at: where it is. */
 static size_t piece_of(const struct weft_pieces *pieces, int member, void **at)
 {
     const size_t begin = pieces->apart * (size_t)member, all = pieces->all;
@@ -24,7 +24,7 @@ static size_t piece_of(const struct weft_pieces *pieces, int member, void **at)
     return begin >= all ? 0 : all - begin < pieces->bytes ? all - begin : pieces->bytes;
 }
 
-/* Between this member and each other. NULL: none go, or come. */
+/* Plans pieces between this member and each other. out, in NULL: none go, none come. */
 static void exchange(weft_team_op *op, const struct weft_pieces *out, const struct weft_pieces *in,
                      bool at_once)
 {
@@ -93,7 +93,7 @@ void weft_pieces_alltoall(weft_team_op *op, const struct weft_pieces *out,
     weft_plan_copy(op, into, from, bytes);
 }
 
-/* van de Geijn's. */
+/* Plans a broadcast by van de Geijn's algorithm: scatter, then allgather. */
 void weft_pieces_broadcast(weft_team_op *op, int root, void *data, size_t bytes)
 {
     const size_t n = (size_t)op->team->members, piece = ((bytes + n - 1) / n + 63) & ~(size_t)63;

@@ -1,4 +1,4 @@
-/* coll/host/plan.c - see plan.h: plans are written, and carried out by whoever waits. */
+/* coll/host/plan.c - see plan.h: writes plans; whoever waits carries them out. */
 #include "coll/host/plan.h"
 
 #include "msg/copy.h"
@@ -126,7 +126,7 @@ static weft_status begin_round(weft_team_op *op)
     return status;
 }
 
-/* A message has come to its end, with that status. */
+/* Checks a message that has ended with `status`: whether it had the bytes that were expected. */
 static weft_status ended(weft_team_op *op, const struct weft_step *step, weft_status status,
                          const weft_message *message)
 {
@@ -136,7 +136,7 @@ static weft_status ended(weft_team_op *op, const struct weft_step *step, weft_st
     return status;
 }
 
-/* The local steps of the round, whose messages are over; *op is then at the next round. */
+/* Takes the local steps of a round whose messages are over; the op is then at the next round. */
 static weft_status end_round(weft_team_op *op)
 {
     const struct weft_step *step = op->steps + op->at;
@@ -155,10 +155,8 @@ static weft_status end_round(weft_team_op *op)
     return WEFT_OK;
 }
 
-/*
- * Drives it as far as it gets, without a look at what arrives. *open: the message that it waits
- * for; NULL: it is complete.
- */
+/* Drives an op as far as it gets, without a look at what arrives. *open: the message that it waits
+ * for; NULL: it is complete. */
 static weft_status advance(weft_team_op *op, struct weft_step **open)
 {
     struct weft_messages *m = op->team->of->messages;
@@ -190,7 +188,7 @@ static weft_status advance(weft_team_op *op, struct weft_step **open)
 
 /* ---- completion ------------------------------------------------------------------------------ */
 
-/* It is over, and no longer among the active: its memory. */
+/* Frees an op that is over, or was not begun, and is not among the active. */
 static void close_op(weft_team_op *op)
 {
     struct weft_scratch *first;
@@ -255,7 +253,7 @@ weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op)
     return WEFT_OK;
 }
 
-/* Takes the op away if it is over; its status. */
+/* Drops the op if it is over, and clears *op. Returns the op's status. */
 static weft_status end_if_over(weft_team_op **op, bool *over)
 {
     struct weft_teams *teams = (*op)->team->of;
@@ -273,7 +271,7 @@ static weft_status end_if_over(weft_team_op **op, bool *over)
     return status;
 }
 
-/* At what has arrived, and moves all. */
+/* Looks at what has arrived, and moves all plans. */
 static void look(struct weft_messages *m)
 {
     weft_msg_lock(m);
@@ -301,7 +299,7 @@ weft_status weft_team_test(weft_team_op **op, int *done)
     return status;
 }
 
-/* A fellow's other call may have come. */
+/* Makes the first waits short: another call of a member, if it comes, ends no wait. */
 double weft_team_patience(const weft_team *team, unsigned waits)
 {
     const double most = waits == 0 ? 1e-3 : waits < 3 ? 0.1 : INFINITY;
@@ -309,7 +307,7 @@ double weft_team_patience(const weft_team *team, unsigned waits)
     return team->of->meanwhile != NULL ? fmin(most, team->of->meanwhile()) : most;
 }
 
-/* Waits for one of its messages. */
+/* Waits for one of an op's messages. */
 static void wait_message(weft_team_op *op, struct weft_step *open, double seconds)
 {
     weft_message message;
@@ -322,7 +320,7 @@ static void wait_message(weft_team_op *op, struct weft_step *open, double second
         op->failed = weft_team_strangers(op->team, open->member);
 }
 
-/* Marks it as one that its waiter alone drives, or not. */
+/* Marks an op as one that its waiter alone drives, or not. */
 static void claim(weft_team_op *op, bool waited)
 {
     weft_lock(&op->team->of->lock);

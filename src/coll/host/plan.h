@@ -83,84 +83,78 @@ struct weft_team_op {
 
 /* ---- written by algorithms; what fails is kept in the op's `failed` -------------------------- */
 
-/* The plan cannot be written; why is said, if it is the first reason. */
+/* Notes that the plan cannot be written, and says why, unless there was a reason before. */
 #define weft_plan_fail(op, status, why, ...)                                                       \
     do                                                                                             \
         if ((op)->failed == WEFT_OK)                                                               \
             (op)->failed = weft_refused((op)->team->job, status, "%s: " why,                       \
                                         weft_team_name((op)->team, (op)->tag), ##__VA_ARGS__);     \
     while (0)
-/* Messages of 0 bytes are sent too. To or from this member itself: not here. */
+/* Add a message to, or from, another member. Messages of 0 bytes are sent, too. */
 void weft_plan_send(weft_team_op *op, int member, const void *from, size_t bytes);
 void weft_plan_receive(weft_team_op *op, int member, void *into, size_t bytes);
-/* Both are memory of the host. */
+/* Adds a step that combines elements in memory of the host: into = from op into. */
 void weft_plan_combine(weft_team_op *op, const void *from, void *into, size_t count);
-/* Nothing where they are one place. Of any memory of this process, as messages are. */
+/* Adds a copy between any memories that a message takes; none where both are one place. */
 void weft_plan_copy(weft_team_op *op, void *into, const void *from, size_t bytes);
 void weft_plan_next(weft_team_op *op);
-/* Memory for elements, until the collective is over; never NULL, but not to be used once `failed`.
- */
+/* Returns memory until the collective is over; never NULL, but not to be used once `failed`. */
 void *weft_plan_scratch(weft_team_op *op, size_t bytes);
 
 /* ---- device.c ------------------------------------------------------------------------------- */
 
-/* Whether a call's buffer is memory of the device: *far. ARGUMENT, said: none for a message. */
+/* Tells whether a call's buffer is the device's: *far. ARGUMENT, said: no message takes it. */
 weft_status weft_team_place(const weft_team *team, int tag, const void *memory, size_t bytes,
                             bool *far);
-/* Whether it is memory of the device. The plan fails where it is none for a message. */
+/* Whether memory is the device's. The plan fails where no message takes it. */
 bool weft_plan_is_far(weft_team_op *op, const void *memory, size_t bytes);
 /* Puts scratch in the place of a source and a target in memory of the device: the source is copied
- * there first, and at the end, by weft_plan_begin, what is there to the target. */
+ * there first; at the end, by weft_plan_begin, the result is copied to the target. */
 void weft_plan_near(weft_team_op *op, const void **source, size_t out, void **target, size_t in);
-/* Whether a reduction goes to the team's stream. The plan fails if it did but for its buffers. */
+/* Whether a reduction goes to the team's stream. The plan fails if only its buffers forbid it. */
 bool weft_plan_launches(weft_team_op *plan, const void *source, size_t out, const void *target,
                         size_t in);
-/* Whether the stream has passed a launched op, which `at` is then; the first look marks its end.
- * Lock held. The job's status. */
+/* Looks whether the stream has passed a launched op, and then sets `at`; the first look marks its
+ * end. Lock held. Returns the job's status. */
 weft_status weft_plan_look(weft_team_op *op);
 
 /* ---- plan.c ---------------------------------------------------------------------------------- */
 
-/*
- * Moves all that no thread waits for. task: the receive task does; it calls no combine that is for
- * calls alone. True: anything moved.
- */
+/* Moves all ops that no thread waits for. task: the receive task calls, and ops whose combine is
+ * for calls alone stay. Takes the lock. True: anything moved. */
 bool weft_plan_drive(struct weft_teams *teams, bool task);
-/* An active op is over, or nobody asks for it any more: takes and frees it. Lock held. */
+/* Frees an active op that is over, or for which nobody asks any more. Lock held. */
 void weft_plan_drop(weft_team_op *op);
 
-/*
- * An op for the team's next collective; NULL: *status says why. root: of collectives that have
- * one; else what all members give alike (weft_combine's check, or 0).
- */
+/* Makes an op for the team's next collective; NULL: *status says why. root: of collectives that
+ * have one; else what all members give alike (weft_combine's check, or 0). */
 weft_team_op *weft_plan_open(weft_team *team, enum weft_team_kind kind, uint32_t root,
                              weft_status *status);
-/* The plan is written: begins it. Takes the op, also where it fails. op NULL: and waits for it. */
+/* Begins a plan that is written, and takes the op, also where it fails. op NULL: waits for it. */
 weft_status weft_plan_begin(weft_team_op *plan, weft_team_op **op);
-/* How long to wait for others, after so many waits; who waits calls it. */
+/* Returns how long a thread should wait for others, after so many waits, before it looks again. */
 double weft_team_patience(const weft_team *team, unsigned waits);
-/* A root that is no member. */
+/* Returns RANK, said, if the root is no member. */
 weft_status weft_plan_root(weft_team *team, enum weft_team_kind kind, int root);
 
 /* ---- mismatch.c ------------------------------------------------------------------------------ */
 
 int weft_team_tag(uint32_t number, enum weft_team_kind kind, uint32_t root);
-/* The root of a WEFT_TEAM_REDUCE, for tags and weft_plan_open: it says something of the check. */
+/* Returns the root of a WEFT_TEAM_REDUCE for tags and weft_plan_open: it tells of the check,
+ * too. */
 uint32_t weft_team_root(int root, uint32_t check);
-/* "MPI_Allreduce 12 on MPI_COMM_WORLD": a team's collective with that tag. */
+/* Writes what a tag of a team stands for: "MPI_Allreduce 12 on MPI_COMM_WORLD". */
 void weft_team_words(const void *team, int tag, char *text, size_t bytes);
-/* What texts call the collective with that tag. */
+/* Returns what texts call the collective with a tag. */
 const char *weft_team_name(const weft_team *team, int tag);
-/*
- * Looks at the first message from that member, or WEFT_ANY, which no receive has taken: fails the
- * job if it is of a collective that this member has called, and that was another one here.
- */
+/* Looks at the first message from a member, or WEFT_ANY, which no receive has taken: fails the job
+ * if it is of a collective that this member has called, and that was another one here. */
 weft_status weft_team_strangers(weft_team *team, int from);
-/* The same of a tag that came from a member; parts: by a part, not a message. */
+/* Fails the job if a tag from a member is of another call than here; parts: it came by a part. */
 weft_status weft_team_stranger(weft_team *team, int from, int tag, bool parts);
-/* The same of two tags of one call. */
+/* Fails the job if two tags of one call, this member's and another's, differ. */
 weft_status weft_team_compare(const weft_team *team, int mine, int from, int theirs);
-/* So many bytes came from a member. */
+/* Fails the job because `bytes` bytes came from a member where others were expected. */
 weft_status weft_team_unequal(const weft_team *team, int tag, int from, size_t bytes,
                               size_t expected);
 

@@ -1,7 +1,7 @@
 /*
- * coll/host/select.c - which algorithm for what. The limits are those that Thakur, Rabenseifner,
- * Gropp (2005) and the implementations after them found for hosts and networks; the number of
- * rounds decides below them, the bytes that move above.
+ * coll/host/select.c - chooses the algorithm for each call. The limits are those that Thakur,
+ * Rabenseifner, Gropp (2005) and the implementations after them found for hosts and networks; the
+ * number of rounds decides below them, the bytes that move above.
  */
 #include "ccl/ccl.h"
 #include "coll/host/shared.h"
@@ -15,11 +15,11 @@ enum {
 
 enum { WHOLE = 1, PIECES }; /* the words of WEFT_COLL_<operation>, of which 0 is auto */
 
-/* What the setting says, or else the size. */
+/* Chooses a way: what the setting says, or else what suits the size. */
 #define WAY(setting, by_size)                                                                      \
     (team->job->config.setting != 0 ? team->job->config.setting : (by_size))
 
-/* A call that waits goes by parts if nothing is against it and it can, and returns. */
+/* Has a call that waits go by parts and return, if nothing is against it and it can. */
 #define SHARE(against, of_kind, ...)                                                               \
     if (op == NULL && team != NULL && !(against)) {                                                \
         weft_status done;                                                                          \
@@ -27,7 +27,7 @@ enum { WHOLE = 1, PIECES }; /* the words of WEFT_COLL_<operation>, of which 0 is
                 team, &(struct weft_shared){.kind = WEFT_TEAM_##of_kind, __VA_ARGS__}, &done))     \
             return done;                                                                           \
     }
-/* The settings of a team's job; and those whose parts it takes. */
+/* SET: a setting of a team's job. FROM_: the members whose parts a call takes. */
 #define SET(name) team->job->config.coll_##name
 #define FROM_ALL  .end = team->members
 #define FROM_ROOT .first = root, .end = team->me == root ? root : root + 1
@@ -39,7 +39,7 @@ enum { WHOLE = 1, PIECES }; /* the words of WEFT_COLL_<operation>, of which 0 is
     if (op == NULL)                                                                                \
     return status
 
-/* Of a collective that has a root: what is none returns. */
+/* Returns from a collective that has a root, if `root` is no member. */
 #define ROOTED(team, kind, root)                                                                   \
     if (weft_plan_root(team, kind, root) != WEFT_OK)                                               \
     return WEFT_ERR_RANK
@@ -67,7 +67,7 @@ weft_status weft_team_broadcast(weft_team *team, int root, void *data, size_t by
     return weft_plan_begin(plan, op);
 }
 
-/* Gives a reduction to the stream, and returns. */
+/* Gives a reduction to the stream, and returns from the call. */
 #define LAUNCH(name, ...)                                                                          \
     return plan->failed = weft_ccl_##name(                                                         \
                team->of->ccl, __VA_ARGS__, combine->element, combine->function,                    \
@@ -149,7 +149,7 @@ weft_status weft_team_scan(weft_team *team, int before, const void *source, void
     return weft_plan_begin(plan, op);
 }
 
-/* Between the root, which has all pieces, and the others. sizes NULL: `bytes` each. */
+/* Moves pieces between the root, which has all, and the others. sizes NULL: `bytes` each. */
 static weft_status go_by_root(weft_team *team, enum weft_team_kind kind, int root, const void *own,
                               size_t bytes, const void *base, const size_t sizes[],
                               const size_t offsets[], weft_team_op **op)

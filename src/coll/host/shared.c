@@ -1,6 +1,6 @@
 /*
- * coll/host/shared.c - see the header: rows, and one step. The calling thread alone; rows are taken
- * under the lock.
+ * coll/host/shared.c - see the header: rows, and one step. The calling thread does all; it takes
+ * rows under the lock.
  */
 #include "coll/host/shared.h"
 
@@ -27,7 +27,7 @@ static bool all_have_left(const struct weft_team_parts *parts)
     return true;
 }
 
-/* A row for the team; -1: there is none. */
+/* Takes a row for the team; -1: none is free. */
 static int take_row(struct weft_teams *teams, struct weft_team_parts *made)
 {
     int row = -1;
@@ -53,8 +53,8 @@ static void give_row(struct weft_teams *teams, struct weft_team_parts *made)
     free(made);
 }
 
-/* Who the members are; whether this one maps all, and reads their memory. False: they are many, or
- * on several hosts. */
+/* Finds who the members are; whether this one maps all, and reads their memory. False: they are on
+ * several hosts, or messages cannot begin. */
 static bool find_members(weft_team *team, struct weft_team_parts *parts, bool *map, bool *reads)
 {
     const struct weft_job *job = team->job;
@@ -80,7 +80,7 @@ struct said {
     uint32_t base, most; /* its number of step 0; bytes of a part that it can take at most */
 };
 
-/* All say where they post, before a call of that kind. */
+/* Exchanges by messages where all members post, before a call of that kind. */
 static weft_status say(weft_team *team, enum weft_team_kind kind, const struct said *mine,
                        struct said all[])
 {
@@ -183,7 +183,7 @@ static bool are_posted(struct weft_messages *m, void *what)
     return true;
 }
 
-/* As a wait for a message of that member, which who watches waits names. */
+/* Waits for a member's step as for a message of that member, which the watchdog can name. */
 static weft_status await_long(weft_team *team, int tag, struct awaited *awaited)
 {
     struct weft_messages *m = team->of->messages;
@@ -216,9 +216,9 @@ static weft_status await_long(weft_team *team, int tag, struct awaited *awaited)
 }
 
 /*
- * Fetches the next parts of members who are ahead: theirs of this step were there at the first
- * look. A member in step is about to write its next part, which would be taken away from it.
- * In line: a function of prefetches alone is none to the compiler.
+ * Prefetches the next parts of members who are ahead: theirs of this step were there at the first
+ * look. A member in step is about to write its next part, which would be taken away from it. In
+ * line: a function of prefetches alone is none to the compiler.
  */
 WEFT_HOT void fetch_next(const struct weft_team_parts *parts, int first, int end)
 {
@@ -264,7 +264,7 @@ weft_status weft_shared_differ(weft_team *team)
 
 /* ---- a step ---------------------------------------------------------------------------------- */
 
-/* This member's part is there for the others. */
+/* Stores this member's part for the next step, once there is room, and rings the others. */
 static weft_status post(weft_team *team, int tag, const struct weft_shared_given *given)
 {
     struct weft_team_parts *parts = team->parts;
@@ -304,7 +304,7 @@ static weft_status post(weft_team *team, int tag, const struct weft_shared_given
     return WEFT_OK;
 }
 
-/* Whether parts of others are of the same call. */
+/* Checks that the parts of others are of the same call. If not, the job fails. */
 static weft_status check(weft_team *team, int tag, const struct weft_shared_given *given, int first,
                          int end)
 {

@@ -51,21 +51,22 @@ struct weft_shared {
     const weft_combine *combine; /* NULL: the blocks are not combined */
 };
 
-/* Does it. False: it goes by messages; nothing has happened. */
+/* Does a call by parts, and waits for its end. False: the caller has to use messages. */
 bool weft_shared_call(weft_team *team, const struct weft_shared *what, weft_status *status);
 /* Fails the job if another member's steps are other calls than this one's. */
 weft_status weft_shared_differ(weft_team *team);
-/* The team reads no parts any more. Teams locked. */
+/* Ends the team's use of parts. The caller has locked the teams. */
 void weft_shared_leave(weft_team *team);
 
 /* ---- shared.c, for shared_call.c ------------------------------------------------------------- */
 
-/* The members agree, before their first call, which is of that kind. */
+/* Has the members agree where their rows are, before their first call, which is of that kind. */
 weft_status weft_shared_agree(weft_team *team, enum weft_team_kind kind);
-/* Waits for room, gives, and waits until members from first to end have given, to the same call. */
+/* Waits for room, gives a part, and waits until members first to end - 1 have given theirs, to the
+ * same call. */
 weft_status weft_shared_step(weft_team *team, int tag, struct weft_shared_given *given, int first,
                              int end);
-/* What a member gave to the latest step, of parts of at most so many bytes. */
+/* Returns what a member gave to the latest step, of parts of at most so many bytes. */
 static inline const void *weft_shared_given_by(const weft_team *team, int member, size_t most)
 {
     const struct weft_team_parts *parts = team->parts;

@@ -1,6 +1,6 @@
 /*
  * coll/host/shared_call.c - the calls of shared.h: what becomes of others' parts. The calling
- * thread alone.
+ * thread does all.
  */
 #include "coll/host/shared.h"
 
@@ -20,10 +20,8 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/*
- * Bytes of a slice, if each member is to put one together of such parts, and to take the others';
- * 0: all put all together.
- */
+/* Returns the bytes of a slice, if each member is to put one together of such parts, and to take
+ * the others'; 0: all put all together. */
 static size_t slice_of(const struct weft_shared *what, size_t bytes, size_t members)
 {
     if (what->combine == NULL || bytes * (members - 1) < SPLITS + bytes)
@@ -31,7 +29,8 @@ static size_t slice_of(const struct weft_shared *what, size_t bytes, size_t memb
     return (bytes / what->combine->bytes + members - 1) / members * what->combine->bytes;
 }
 
-/* Lower members' are the left operands. From `at` on, of parts of `most` bytes. */
+/* Puts all members' parts together, of `most` bytes, from `at` on. Lower members' are the left
+ * operands. */
 static void put_together(const weft_team *team, const weft_combine *combine, size_t most, size_t at,
                          size_t bytes, void *target)
 {
@@ -48,7 +47,7 @@ static void put_together(const weft_team *team, const weft_combine *combine, siz
 
 /* ---- by parts -------------------------------------------------------------------------------- */
 
-/* In one step, or in two. call: bytes of the whole call. */
+/* Does a call in one step, or in two. call: bytes of the whole call. */
 static weft_status by_parts(weft_team *team, int tag, const struct weft_shared *what, size_t call)
 {
     _Alignas(64) unsigned char sum[WEFT_SHARED_TWICE];
@@ -88,7 +87,7 @@ static weft_status by_parts(weft_team *team, int tag, const struct weft_shared *
     return WEFT_OK;
 }
 
-/* The others read a piece while its owner stores the next. */
+/* Does a call in pieces: the others read a piece while its owner stores the next. */
 static weft_status in_pieces(weft_team *team, int tag, const struct weft_shared *what, size_t most)
 {
     weft_status status = WEFT_OK;
@@ -106,9 +105,9 @@ static weft_status in_pieces(weft_team *team, int tag, const struct weft_shared 
 
 /* ---- where they lie -------------------------------------------------------------------------- */
 
-/* Out of another member's memory, or (writes) into it. False: it cannot be reached. Then the job
- * fails, unless the kernel gives none, or that process has ended, for which the next step waits in
- * vain. */
+/* Copies from another member's memory, or (writes) into it. False: it cannot be reached. Then the
+ * job fails, unless the kernel gives none, or that process has ended, for which the next step waits
+ * in vain. */
 static bool copy(const weft_team *team, int tag, int member, bool writes, void *here,
                  uint64_t there, size_t bytes)
 {
@@ -129,8 +128,8 @@ static bool copy(const weft_team *team, int tag, int member, bool writes, void *
     return true;
 }
 
-/* The blocks of others, or this member's own into the memory of a root that gathers. Each begins
- * with the next member, so that not all read from one at a time. False: as above. */
+/* Copies the blocks of others, or this member's own into the memory of a root that gathers. Each
+ * begins with the next member, so that not all read from one at a time. False: `copy` failed. */
 static bool copy_blocks(const weft_team *team, int tag, const struct weft_shared *what, bool writes)
 {
     const int n = team->members;
@@ -155,7 +154,8 @@ static bool copy_blocks(const weft_team *team, int tag, const struct weft_shared
     return good;
 }
 
-/* All members give. Nobody's memory is touched any more when the last step is over. */
+/* Does a call by copies from where parts lie. All members give. Nobody's memory is touched any more
+ * when the last step is over. */
 static weft_status where_they_lie(weft_team *team, int tag, const struct weft_shared *what)
 {
     const bool gathers = what->kind == WEFT_TEAM_GATHER, root = team->me == (int)what->root;
@@ -196,10 +196,8 @@ static weft_status run(weft_team *team, int tag, const struct weft_shared *what)
                : by_parts(team, tag, what, bytes);
 }
 
-/*
- * Through memory of the host, in a frame that other calls do without. The members have agreed that
- * such calls are of few bytes.
- */
+/* Does a call of device memory through memory of the host, in a frame that other calls do without.
+ * The members have agreed that such calls are of few bytes. */
 WEFT_COLD weft_status run_far(weft_team *team, int tag, struct weft_shared what, size_t out,
                               size_t in, bool into_far)
 {

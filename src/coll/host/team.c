@@ -1,4 +1,4 @@
-/* coll/host/team.c - teams, and what a job has of them. */
+/* coll/host/team.c - opens and closes teams, and what a job has of them. */
 #include "coll/host/shared.h"
 
 #include "msg/call.h"
@@ -40,7 +40,7 @@ static void free_team(weft_team *team)
     free(team);
 }
 
-/* Nothing runs any more. */
+/* Closes all teams, when nothing runs any more. */
 static void teams_close(struct weft_job *job)
 {
     struct weft_teams *teams = job->teams;

@@ -7,7 +7,7 @@
  */
 #include "coll/host/ways.h"
 
-/* Member of a number, and this member's number. */
+/* Return the member of a number in the tree, and this member's number. */
 static int member_of(const weft_team_op *op, int number, int root)
 {
     return (number + root) % op->team->members;
@@ -18,7 +18,7 @@ static int number_of(const weft_team_op *op, int root)
     return (op->team->me - root + op->team->members) % op->team->members;
 }
 
-/* The lowest bit of a number; of 0 the first power of two that is not below n. */
+/* Returns the lowest bit of a number; of 0 the first power of two that is not below n. */
 static int lowest_bit(int number, int n)
 {
     int mask = 1;
@@ -41,10 +41,8 @@ void weft_tree_broadcast(weft_team_op *op, int root, void *data, size_t bytes)
             weft_plan_send(op, member_of(op, me + mask, root), data, bytes);
 }
 
-/*
- * Elements go up the tree; lower members' are the left operands. Where the order matters the tree's
- * root is member 0, which sends the result to the root.
- */
+/* Plans a reduction: elements go up the tree; lower members' are the left operands. Where the order
+ * matters the tree's root is member 0, which sends the result to the root. */
 void weft_tree_reduce(weft_team_op *op, int root, const void *source, void *target, size_t count)
 {
     const int n = op->team->members, top = op->combine.commutes ? root : 0;
