@@ -1,4 +1,4 @@
-/* boot/attempt.c - see the header. One thread at a time. */
+/* boot/attempt.c - see the header. One thread at a time calls it. */
 #include "boot/attempt.h"
 
 #include "base/say.h"
@@ -36,14 +36,14 @@ static void end(struct attempts *a, int i)
     weft_stream_free(&a->of[i].stream);
 }
 
-/* What keeps from connecting to the root is this host's, and does not go away. */
+/* Whether what keeps from connecting to the root is this host's, and does not go away. */
 static bool is_hopeless(const struct weft_root *root, int error)
 {
     return error == EPERM || error == EACCES || error == EAFNOSUPPORT ||
            (error == ENETUNREACH && weft_host_is_loopback(root->host));
 }
 
-/* Connects and says hello. */
+/* Begins attempt i: connects to the root and says hello. */
 static void begin(struct attempts *a, int i, const struct weft_root *root, uint64_t patience)
 {
     const int fd = a->of[i].fd = weft_socket_connect(root, patience, &a->reason);
@@ -60,8 +60,8 @@ static void begin(struct attempts *a, int i, const struct weft_root *root, uint6
         end(a, i);
 }
 
-/* Reads what has come. It ends in silence: whoever listens there now, the root may come later or be
- * elsewhere. */
+/* Reads what has come. A connection that ends is forgotten in silence: whoever listens there now,
+ * the root may come later or be elsewhere. */
 static weft_status hear(struct attempts *a, int i, bool *welcome)
 {
     const ssize_t received = weft_socket_receive(a->of[i].fd, &a->of[i].stream);
@@ -84,7 +84,8 @@ static weft_status hear(struct attempts *a, int i, bool *welcome)
                     config->root);
 }
 
-/* Waits a moment for answers, to whichever attempt they come: *in is it. */
+/* Waits a moment for answers to all attempts: *in becomes the attempt that was let in, if one
+ * was. */
 static weft_status listen_to_all(struct attempts *a, uint64_t left_ns, int *in)
 {
     struct pollfd polled[WEFT_ROOTS_MAX];
@@ -105,7 +106,7 @@ static weft_status listen_to_all(struct attempts *a, uint64_t left_ns, int *in)
     return status;
 }
 
-/* Goes on to the next root. */
+/* Goes on to the next root; after the last it pauses, and begins again at the first. */
 static weft_status try_next(struct attempts *a, const struct weft_root *roots, uint64_t patience)
 {
     const struct timespec pause = {0, (long)retry_pause};
@@ -122,7 +123,7 @@ static weft_status try_next(struct attempts *a, const struct weft_root *roots, u
     return WEFT_OK;
 }
 
-/* Nobody has answered. */
+/* Says that nobody has answered in time, and why. Returns the error. */
 static weft_status time_is_over(const struct attempts *a)
 {
     for (int i = 0; i < a->count; i++)

@@ -13,9 +13,9 @@
 #include "boot/frame.h"
 
 /*
- * Tries the roots until one of them lets this process in: *fd and *stream are that connection.
- * Blocking until the deadline, or until stop() says so, which said why. Errors: stop's; TIMEOUT;
- * SYSTEM: no root can be reached, now and later; PROTOCOL; those of a refusal.
+ * Tries the roots until one of them lets this process in: fd and stream are that connection.
+ * Blocking until the deadline, or until stop(), which says why, returns an error. Errors: stop's;
+ * TIMEOUT; SYSTEM: no root can be reached, now and later; PROTOCOL; those of a refusal.
  */
 weft_status weft_attempt(const struct weft_config *config, uint64_t identity,
                          const struct weft_root *roots, int count, uint64_t deadline,

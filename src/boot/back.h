@@ -21,7 +21,7 @@ struct weft_control_ops {
 weft_status weft_frame_fill(struct weft_frame *frame, uint16_t kind, int source,
                             const void *payload, uint32_t bytes);
 
-/* The time that lies timeout_ns ahead; UINT64_MAX is never. */
+/* Returns the time that lies timeout_ns ahead; UINT64_MAX: never. */
 static inline uint64_t weft_deadline(uint64_t timeout_ns)
 {
     const uint64_t now = weft_now_ns();

@@ -1,5 +1,5 @@
-/* boot/control.c - the front of the control channel: picks the back end. weft_control_next is for
- * one thread at a time. */
+/* boot/control.c - the front of the control channel: picks the back end. One thread at a time calls
+ * weft_control_next. */
 #include "boot/control.h"
 
 #include "base/launcher.h"
@@ -33,7 +33,7 @@ weft_status weft_control_open(struct weft_control **control, const struct weft_c
     return status;
 }
 
-/* Nobody has said by hand which process this is, but a PMIx launcher knows. */
+/* Whether a PMIx launcher knows which process this is, and nobody has said it by hand. */
 static bool launched_by_pmix(const struct weft_config *config)
 {
     return !weft_local_here() && config->process < 0 && config->processes == 1 &&

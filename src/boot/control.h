@@ -42,29 +42,25 @@ struct weft_control {
  */
 weft_status weft_control_open(struct weft_control **control, const struct weft_config *config);
 
-/*
- * The same where another launcher may have started this process (PMIx's, or an MPI's): fills in
- * process, processes, root and secret first.
- */
+/* Joins a job as weft_control_open does, also where another launcher may have started this process
+ * (PMIx's, or an MPI's): fills in process, processes, root and secret first. */
 weft_status weft_control_join(struct weft_control **control, struct weft_config *config);
 
 /* Broadcasts a frame; does not wait for receivers. Any thread. Errors: ARGUMENT, PEER_LOST, MEMORY:
- * weft_control_next says it on all processes, once. */
+ * weft_control_next tells of the loss on all processes, once. */
 weft_status weft_control_send(struct weft_control *control, uint16_t kind, const void *payload,
                               size_t bytes);
 
 /*
- * The next frame in the job's order. Waits up to timeout_ns (0: does not wait; random mode:
- * yields). One thread at a time. Returns ERR_TIMEOUT, in silence, when there is none. After a
- * LOST frame the channel still works for the others, unless process 0 is the one lost.
+ * Takes the next frame in the job's order. Waits up to timeout_ns (0: does not wait; random mode:
+ * yields). One thread at a time. Returns ERR_TIMEOUT, in silence, when there is none. After a LOST
+ * frame the channel still works for the others, unless process 0 is the one lost.
  */
 weft_status weft_control_next(struct weft_control *control, struct weft_frame *frame,
                               uint64_t timeout_ns);
 
-/*
- * From now on weft_control_next waits no more, and the call that waits returns at once: before the
- * channel is closed. Any thread.
- */
+/* Makes weft_control_next wait no more, from now on, and a call that waits return at once: before
+ * the channel is closed. Any thread. */
 void weft_control_wake(struct weft_control *control);
 
 /*

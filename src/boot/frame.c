@@ -1,4 +1,5 @@
-/* boot/frame.c - bytes of the control channel: hello, header, packets. Pure: any thread. */
+/* boot/frame.c - bytes of the control channel: hello, header, packets. Pure functions for any
+ * thread. */
 #include "boot/frame.h"
 
 #include "boot/control.h"

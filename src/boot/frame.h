@@ -75,7 +75,7 @@ enum weft_refusal weft_hello_check(const unsigned char wire[WEFT_HELLO_BYTES],
                                    const struct weft_hello *expected, struct weft_hello *hello);
 
 void weft_header_put(unsigned char wire[WEFT_HEADER_BYTES], const struct weft_header *header);
-/* False if it is malformed: unknown op, too many bytes, or bytes where there must be none. */
+/* Reads a header. False: malformed: unknown op, too many bytes, or bytes where none may be. */
 bool weft_header_get(struct weft_header *header, const unsigned char wire[WEFT_HEADER_BYTES]);
 
 /* What was received and not yet taken. All zero is an empty stream. */
@@ -87,10 +87,8 @@ struct weft_stream {
 /* Makes room behind `end`, for the whole of the current packet at least. False: no memory. */
 bool weft_stream_reserve(struct weft_stream *stream);
 
-/*
- * Takes the next packet: 1, with *payload in the stream, valid until the next reserve; 0 when
- * more bytes are needed; -1 when the stream is malformed.
- */
+/* Takes the next packet. 1: *payload is in the stream, valid until the next reserve; 0: more bytes
+ * are needed; -1: the stream is malformed. */
 int weft_stream_take(struct weft_stream *stream, struct weft_header *header, const void **payload);
 void weft_stream_free(struct weft_stream *stream);
 

@@ -21,15 +21,15 @@ struct weft_history {
     struct weft_history_entry *first, *last;
 };
 
-/* Begins with one entry that nobody reads. False: no memory. */
+/* Makes a history of one entry that nobody reads. False: no memory. */
 bool weft_history_begin(struct weft_history *history);
 void weft_history_end(struct weft_history *history);
 
-/* Appends a copy. False: no memory. */
+/* Appends a copy of a frame. False: no memory. */
 bool weft_history_append(struct weft_history *history, const struct weft_header *header,
                          const void *payload);
 
-/* A new cursor: it will read what is appended from now on. */
+/* Returns a new cursor, which will read what is appended from now on. */
 struct weft_history_entry *weft_history_join(struct weft_history *history);
 /* Moves *cursor on to its next entry, which must exist. */
 void weft_history_pass(struct weft_history *history, struct weft_history_entry **cursor);

@@ -169,9 +169,9 @@ static void enroll(struct weft_hub *hub, const struct weft_hello *hello, int fd)
 }
 
 /*
- * The listener's question (boot/listener.h). When all have come, nobody else can. A member that is
- * not heard soon tries the root's other addresses as well: it is in by the first of its
- * connections, and closes none of them before it knows.
+ * Answers the listener's question whether a process may come in (boot/listener.h). When all have
+ * come, nobody else can. A member that is not heard soon tries the root's other addresses as well:
+ * it is in by the first of its connections, and closes none of them before it knows.
  */
 static enum weft_refusal enter(void *context, const struct weft_hello *hello, int fd)
 {
@@ -199,7 +199,7 @@ static enum weft_refusal enter(void *context, const struct weft_hello *hello, in
     return WEFT_REFUSAL_NONE;
 }
 
-/* Time is over for those who have not come, or none of them can. */
+/* Tells those who have come that time is over for the others, or that none of them can come. */
 static void give_up_waiting(struct weft_hub *hub)
 {
     int missing = 0;
@@ -212,10 +212,9 @@ static void give_up_waiting(struct weft_hub *hub)
     hub->deadline = UINT64_MAX;
 }
 
-/*
- * Process 0 wants to end. When its host is cut off, all members fall silent, but TCP gives up each
- * at its own time, and later if it has just been told of another's loss.
- */
+/* Loses members whose hosts are silent, once process 0 wants to end. When its host is cut off, all
+ * members fall silent, but TCP gives up each at its own time, and later if it has just been told of
+ * another's loss. */
 static void lose_the_silent(struct weft_hub *hub)
 {
     for (int i = 1; i < hub->expected.processes; i++) {
@@ -227,7 +226,7 @@ static void lose_the_silent(struct weft_hub *hub)
 
 /* ---- the task ------------------------------------------------------------------------------- */
 
-/* Nothing is left to do, or no time to do it. */
+/* Whether nothing is left to do, or no time to do it. */
 static bool finished(const struct weft_hub *hub)
 {
     bool all_told = true;
@@ -326,8 +325,8 @@ static struct weft_hub *create(const struct weft_hello *expected)
     return hub;
 }
 
-/* Whether the limit of files leaves room for a socket of each process, and both ends of the hub's.
- */
+/* Checks that the limit of files leaves room for a socket of each process, and both of the hub's
+ * ends. */
 static weft_status check_files(int processes)
 {
     enum { FAR = 4096 }; /* so many are open nowhere */

@@ -40,7 +40,8 @@ static bool append(char root[WEFT_ROOT_BYTES], const char *host, int port)
     return false;
 }
 
-/* All that fit, IPv4 first; *first is the first of them, or the one that was named. How many. */
+/* Writes all addresses that fit, IPv4 first; *first is the first of them, or the one that was
+ * named. Returns how many. */
 static int advertise(char root[WEFT_ROOT_BYTES], union weft_address *first,
                      const struct ifaddrs *list, const char *interface, int port)
 {
@@ -78,7 +79,7 @@ static int listen_at(union weft_address *address, int *port)
     return fd;
 }
 
-/* On every address of the host; a host may have no IPv6. */
+/* Returns a socket that listens on every address of the host, which may have no IPv6; -1: errno. */
 static int listen_everywhere(int *port)
 {
     union weft_address any = {.v6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT}};

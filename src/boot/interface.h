@@ -1,6 +1,6 @@
 /*
  * boot/interface.h - where process 0 listens when nobody has said where: on this host's addresses,
- * or on those of the interface that WEFT_INTERFACE names. Used by launchers and by PMIx start-up.
+ * or on those of the interface that WEFT_INTERFACE names. Launchers and PMIx start-up use it.
  */
 #ifndef WEFT_BOOT_INTERFACE_H
 #define WEFT_BOOT_INTERFACE_H
@@ -21,7 +21,7 @@ enum weft_reach { WEFT_REACH_HOST, WEFT_REACH_NETWORK };
 weft_status weft_interface_listen(int *fd, char root[WEFT_ROOT_BYTES], const char *interface,
                                   enum weft_reach reach);
 
-/* A new secret for a job: 32 letters that nobody can guess. Errors: SYSTEM. */
+/* Makes a new secret for a job: 32 letters that nobody can guess. Errors: SYSTEM. */
 weft_status weft_secret_make(char secret[WEFT_SECRET_BYTES]);
 
 #endif

@@ -1,9 +1,7 @@
 /*
- * boot/listener.c - where processes come in.
- *
- * There is room for a fixed number of strangers. Who comes when all places are taken gets that of
- * the one who has been silent longest. A process says its hello at once and is heard when it is
- * accepted, so that no crowd can push it out.
+ * boot/listener.c - accepts processes. There is room for a fixed number of strangers. Who comes
+ * when all places are taken gets that of the one who has been silent longest. A process says its
+ * hello at once and is heard when it is accepted, so that no crowd can push it out.
  */
 #include "boot/listener.h"
 
@@ -27,7 +25,8 @@ static void drop(struct weft_stranger *stranger)
     stranger->fd = -1;
 }
 
-/* Says why, to the stranger if it speaks our language, and to the user unless it is a flood. */
+/* Says why a stranger is refused: to it, if it speaks weft's protocol, and to the user, unless
+ * there are too many. */
 static void refuse(struct weft_listener *listener, struct weft_stranger *stranger,
                    enum weft_refusal refusal, const char *text)
 {
@@ -70,7 +69,7 @@ void weft_listener_shut(struct weft_listener *listener)
         weft_say(WEFT_SAY_WARN, "refused %d more connections", listener->refused - REFUSALS_SAID);
 }
 
-/* The whole hello is there. */
+/* Answers a stranger whose whole hello is there: lets it in, or refuses it. */
 static void answer(struct weft_listener *listener, struct weft_stranger *stranger)
 {
     const int fd = stranger->fd;
@@ -103,7 +102,7 @@ static void hear(struct weft_listener *listener, struct weft_stranger *stranger)
         answer(listener, stranger);
 }
 
-/* A free place, if need be that of the stranger who has been silent longest. */
+/* Finds a free place, if need be that of the stranger who has been silent longest. */
 static struct weft_stranger *place(struct weft_listener *listener)
 {
     struct weft_stranger *oldest = &listener->strangers[0];

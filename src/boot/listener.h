@@ -1,7 +1,7 @@
 /*
- * boot/listener.h - where processes come in: accepts connections and lets in those that say the
- * right hello in time. Strangers, however many and noisy, cost nothing but their own connections.
- * Used by the hub's task alone; no call blocks.
+ * boot/listener.h - accepts connections and lets in processes that say the right hello in time.
+ * Strangers, however many and noisy, cost nothing but their own connections. The hub's task alone
+ * uses it; no call blocks.
  */
 #ifndef WEFT_BOOT_LISTENER_H
 #define WEFT_BOOT_LISTENER_H
@@ -19,7 +19,8 @@ struct weft_stranger {
     unsigned char hello[WEFT_HELLO_BYTES];
 };
 
-/* A process has said the right hello: takes over fd, or says why not. May shut the listener. */
+/* Called when a process has said the right hello: takes over fd, or returns why not. May shut the
+ * listener. */
 typedef enum weft_refusal weft_enter(void *context, const struct weft_hello *hello, int fd);
 
 struct weft_listener {
@@ -35,14 +36,15 @@ struct weft_listener {
     void *context;
 };
 
-/* Takes over fd, which listens. *expected stays the caller's, in place. */
+/* Begins to listen with fd, which it takes over. *expected stays the caller's, in place. */
 void weft_listener_open(struct weft_listener *listener, int fd, const struct weft_hello *expected,
                         int silence_s, weft_enter *enter, void *context);
 
-/* Nobody comes in any more; those who have not said their hello are sent away. */
+/* Lets nobody in any more; those who have not said their hello are sent away. */
 void weft_listener_shut(struct weft_listener *listener);
 
-/* Fills WEFT_LISTENER_SOCKETS entries for poll; then, after poll, does what is to be done. */
+/* watch fills WEFT_LISTENER_SOCKETS entries for poll; serve, after poll, does what is to be
+ * done. */
 void weft_listener_watch(const struct weft_listener *listener, struct pollfd *polled);
 void weft_listener_serve(struct weft_listener *listener, const struct pollfd *polled);
 

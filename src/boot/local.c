@@ -104,13 +104,13 @@ enum event {
     FRAME /* a frame has come or cannot come, or this process waits for none any more */
 };
 
-/* With the lock: a frame will not come, for which others wait. */
+/* Whether a frame is missing, for which others wait, and that was not told. With the lock. */
 static bool is_missing_one(const struct local *local)
 {
     return local->group->failed && !local->told;
 }
 
-/* With the lock. */
+/* Whether an event has come. The caller holds the lock. */
 static bool has_come(const struct local *local, enum event event)
 {
     switch (event) {
@@ -125,7 +125,7 @@ static bool has_come(const struct local *local, enum event event)
     }
 }
 
-/* Waits for it until the deadline. True: it has come, and the caller has the lock. */
+/* Waits for an event until the deadline. True: it has come, and the caller has the lock. */
 static bool await(struct local *local, enum event event, uint64_t deadline)
 {
     struct weft_local *const group = local->group;
@@ -147,7 +147,7 @@ static bool await(struct local *local, enum event event, uint64_t deadline)
     }
 }
 
-/* With the lock. */
+/* Leaves the job; the last one makes way for the group's next. The caller holds the lock. */
 static void leave(struct local *local)
 {
     struct weft_local *group = local->group;
@@ -159,7 +159,7 @@ static void leave(struct local *local)
     }
 }
 
-/* Comes in and waits for the others. */
+/* Enters the group's next job and waits for the other processes. */
 static weft_status join(struct local *local, double connect_s)
 {
     struct weft_local *group = local->group;

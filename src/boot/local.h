@@ -12,22 +12,24 @@
 
 struct weft_local;
 
-/* Errors: MEMORY. */
+/* Makes a group. Errors: MEMORY. */
 weft_status weft_local_begin(struct weft_local **group, int processes);
 
-/* The calling task, and those it starts from now on, belong to this process of the group. */
+/* Puts the calling task, and those it starts from now on, into this process of the group. */
 void weft_local_enter(struct weft_local *group, int process);
 
-/* So many of its processes have ended, or never began: who waits for them in weft_open fails. */
+/* Tells that `processes` of the group have ended, or never began: weft_open, where others wait for
+ * them, fails. */
 void weft_local_gone(struct weft_local *group, int processes);
 
-/* Frees the group; every process has closed its channel. */
+/* Frees a group whose processes have all closed their channels. */
 void weft_local_end(struct weft_local *group);
 
-/* Does the calling task belong to a group? */
+/* Whether the calling task belongs to a group. */
 bool weft_local_here(void);
 
-/* For control.c: joins the calling task's group; a group of one, freed with its channel. */
+/* _open, for control.c, joins the calling task's group; _solo a group of one, freed with its
+ * channel. */
 weft_status weft_local_open(struct weft_control **control, const struct weft_config *config);
 weft_status weft_local_solo(struct weft_control **control, const struct weft_config *config);
 

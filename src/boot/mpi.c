@@ -1,5 +1,5 @@
 /*
- * boot/mpi.c - see the header. Opening thread only.
+ * boot/mpi.c - see the header. The opening thread calls it.
  *
  * MPI knows who is who. It carries two things once, from all to all: where each process runs, then
  * where process 0 listens and the secret of the job. All else is the control channel's.
@@ -34,7 +34,7 @@ static struct {
     struct invitation invitation;
 } place = {.root_fd = -1};
 
-/* What all bring, by process, malloc'ed; NULL: *status says why. */
+/* Gathers what all processes bring, by process, malloc'ed; NULL: *status says why. */
 static void *gather(const struct weft_mpi_library *library, const struct weft_config *config,
                     const void *mine, size_t bytes, weft_status *status)
 {
@@ -70,7 +70,7 @@ static weft_status on_one_host(const struct weft_mpi_library *library,
     return status;
 }
 
-/* Process 0 listens, also for later jobs. */
+/* Makes process 0 listen, also for later jobs, and fills in its invitation. */
 static weft_status invite(const struct weft_config *config, bool one_host, struct invitation *mine)
 {
     WEFT_TRY(weft_secret_make(mine->secret));

@@ -1,4 +1,4 @@
-/* boot/mpi.h - the place of this process in a job that an MPI's launcher has started. */
+/* boot/mpi.h - finds the place of this process in a job that an MPI's launcher has started. */
 #ifndef WEFT_BOOT_MPI_H
 #define WEFT_BOOT_MPI_H
 

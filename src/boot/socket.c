@@ -1,4 +1,4 @@
-/* boot/socket.c - TCP for the control channel. Any thread; a socket is its caller's. */
+/* boot/socket.c - TCP for the control channel. Any thread calls it; a socket is its caller's. */
 #include "boot/socket.h"
 
 #include "base/say.h"
@@ -143,10 +143,8 @@ weft_status weft_socket_inherit(int *fd, int inherited)
     return WEFT_OK;
 }
 
-/*
- * Where nobody listens at a port of the ephemeral range, TCP may connect a socket to itself, and
- * so also keep the root from binding it.
- */
+/* Whether TCP has connected a socket to itself, as it may where nobody listens at a port of the
+ * ephemeral range; that would keep the root from binding it. */
 static bool connected_to_itself(int fd)
 {
     struct sockaddr_storage mine = {0}, theirs = {0};
@@ -157,7 +155,7 @@ static bool connected_to_itself(int fd)
            memcmp(&mine, &theirs, size) == 0;
 }
 
-/* One address: 0, or an errno. */
+/* Connects to one address, until the deadline; returns 0, or an errno. */
 static int connect_within(int fd, const struct addrinfo *address, uint64_t deadline)
 {
     int error = 0;

@@ -45,10 +45,8 @@ static uint32_t losses;
 
 /* ---- joining -------------------------------------------------------------------------------- */
 
-/*
- * Waits for a packet until the deadline. 1: *header is it; 0: time is over, or the reader was
- * woken; -1: the connection has ended; -2: malformed.
- */
+/* Waits for a packet until the deadline. 1: *header is it; 0: time is over, or the reader was
+ * woken; -1: the connection has ended; -2: malformed. */
 static int next_packet(struct tcp *tcp, struct weft_header *header, const void **payload,
                        uint64_t deadline)
 {
@@ -64,7 +62,7 @@ static int next_packet(struct tcp *tcp, struct weft_header *header, const void *
     }
 }
 
-/* PEER_LOST, said: a process was lost meanwhile that this one has another job with. */
+/* Returns PEER_LOST, said, if a process was lost meanwhile that this one has another job with. */
 static weft_status lost_meanwhile(const void *tcp)
 {
     return weft_load_relaxed_u32(&losses) == ((const struct tcp *)tcp)->losses
@@ -73,7 +71,7 @@ static weft_status lost_meanwhile(const void *tcp)
                           "a process was lost that this process has another job with");
 }
 
-/* Waits until all are there. */
+/* Waits until all processes are there. */
 static weft_status await_start(struct tcp *tcp, const struct weft_config *config, uint64_t deadline)
 {
     struct weft_header header;
@@ -110,7 +108,7 @@ static weft_status await_start(struct tcp *tcp, const struct weft_config *config
     return weft_err(WEFT_ERR_PROTOCOL, "malformed data from process 0 while the job started");
 }
 
-/* Process 0: starts the relay and connects to it. */
+/* Starts process 0's relay and connects to it. */
 static weft_status start_hub(struct tcp *tcp, const struct weft_config *config,
                              const struct weft_root *root, uint64_t wait_ns)
 {
@@ -173,7 +171,8 @@ weft_status weft_tcp_open(struct weft_control **control, const struct weft_confi
 
 /* ---- in the job ----------------------------------------------------------------------------- */
 
-/* Sends a packet whole. False with errno when the connection has ended. With the lock. */
+/* Sends a packet whole. False with errno when the connection has ended. The caller holds the
+ * lock. */
 static bool send_packet(struct tcp *tcp, enum weft_frame_op op, uint16_t kind, const void *payload,
                         size_t bytes)
 {

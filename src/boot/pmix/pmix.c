@@ -1,7 +1,7 @@
 /*
- * boot/pmix/pmix.c - a job's first words through PMIx. libpmix stays initialised until the program
- * ends, since MPI in the same program may use it too and not every release can begin again; each
- * further job of the process uses keys of its own. One thread at a time.
+ * boot/pmix/pmix.c - begins a job through PMIx. libpmix stays initialised until the program ends,
+ * since MPI in the same program may use it too and not every release can begin again; each further
+ * job of the process uses keys of its own. One thread at a time calls it.
  */
 #include "boot/pmix/pmix.h"
 
@@ -63,8 +63,8 @@ static weft_status load(void)
     return WEFT_OK;
 }
 
-/* Launchers take a process that ends without it for one that failed; a child of it is none of
- * theirs. */
+/* Finalizes PMIx as the process ends: launchers take a process that ends without it for one that
+ * failed; a child of it is none of theirs. */
 static void finalize(void)
 {
     if (pmix.forks != weft_forks)
@@ -89,13 +89,13 @@ static weft_status initialise(void)
 
 /* ---- what processes tell each other ---------------------------------------------------------- */
 
-/* Of this job's: process 0's secret and root, with a space between. */
+/* Names this job's key, for process 0's secret and root with a space between. */
 static void name_key(char key[PMIX_MAX_KEYLEN])
 {
     snprintf(key, PMIX_MAX_KEYLEN, "weft.job.%d", pmix.jobs);
 }
 
-/* How many of a kind the launcher's job has; 0: it does not say. */
+/* Returns how many of a kind the launcher's job has; 0: it does not say. */
 static uint32_t ask_number(const char *key)
 {
     pmix_proc_t job = pmix.self;
@@ -126,7 +126,7 @@ static weft_status put_text(char *text)
     return status == PMIX_SUCCESS ? WEFT_OK : failed(key, status);
 }
 
-/* A thread of libpmix's own. */
+/* Notes the end of a fence. A thread of libpmix's own calls it. */
 static void fence_over(pmix_status_t status, void *unused)
 {
     (void)unused;
@@ -135,7 +135,7 @@ static void fence_over(pmix_status_t status, void *unused)
     weft_bell_ring(&pmix.bell);
 }
 
-/* Waits until all are here; then all have what process 0 put. */
+/* Waits until all processes are here; then all can have what process 0 put. */
 static weft_status fence(double seconds)
 {
     pmix_info_t *const collect = &pmix.collect;
@@ -160,7 +160,8 @@ static weft_status fence(double seconds)
                                                                         : failed("fence", status);
 }
 
-/* Tells the others also when process 0 has failed: by a root without an address. */
+/* Has process 0 listen, and tells the others where; also that it has failed: by a root without an
+ * address. */
 static weft_status publish(struct weft_config *config, bool one_host)
 {
     char text[WEFT_ROOT_BYTES + WEFT_SECRET_BYTES];
@@ -179,7 +180,7 @@ static weft_status publish(struct weft_config *config, bool one_host)
     return status != WEFT_OK ? status : told;
 }
 
-/* What process 0 has put. */
+/* Reads what process 0 has put: the secret and its root. */
 static weft_status learn(struct weft_config *config)
 {
     pmix_proc_t root = pmix.self;

@@ -1,4 +1,4 @@
-/* boot/pmix/pmix.h - joining a job that a PMIx launcher has started. */
+/* boot/pmix/pmix.h - joins a job that a PMIx launcher has started. */
 #ifndef WEFT_BOOT_PMIX_PMIX_H
 #define WEFT_BOOT_PMIX_PMIX_H
 
