@@ -71,19 +71,19 @@ WEFT_INLINE uint64_t weft_be64(uint64_t x)
 {
     return (uint64_t)weft_be32((uint32_t)x) << 32 | weft_be32((uint32_t)(x >> 32));
 }
-/* Two fields of 4 bytes, as the word that has them in memory. */
+/* Returns two fields of 4 bytes, as the word that has them in memory. */
 WEFT_INLINE uint64_t weft_be_pair(uint32_t first, uint32_t second)
 {
     return (uint64_t)weft_be32(second) << 32 | weft_be32(first);
 }
 
-/* The last word of a CQE. index: of the request's first slot. */
+/* Returns the last word of a CQE. index: of the request's first slot. */
 WEFT_INLINE uint32_t weft_mlx5_cqe_last(uint32_t index, uint32_t kind)
 {
     return weft_be32(index << 16 | kind << 4);
 }
 
-/* The doorbell: where the next request will begin, and whose it is. */
+/* Returns the doorbell's word: where the next request will begin, and whose it is. */
 WEFT_INLINE uint64_t weft_mlx5_doorbell(uint64_t next, uint32_t qpn)
 {
     return weft_be_pair((uint32_t)(next & 0xffff) << 8, qpn << 8);

@@ -55,7 +55,7 @@ struct weft_gda_keys {
     } key[WEFT_GDA_KEYS];
 };
 
-/* The key of [address, address + bytes); 0: not all of it is known. */
+/* Returns the key of [address, address + bytes); 0: not all of it is known. */
 WEFT_INLINE uint32_t weft_gda_key_of(const struct weft_gda_keys *keys, uint64_t address,
                                      uint64_t bytes)
 {
@@ -74,14 +74,14 @@ WEFT_INLINE uint32_t weft_gda_key_of(const struct weft_gda_keys *keys, uint64_t 
                : 0;
 }
 
-/* What names memory of another process: the lower half of a network's key, which no other memory of
- * the process has at a time. 0: nothing does. */
+/* Returns what names memory of another process: the lower half of a network's key, which no other
+ * memory of the process has at a time. 0: nothing does. */
 WEFT_INLINE uint32_t weft_gda_rkey(uint64_t key)
 {
     return (uint32_t)key + 1;
 }
 
-/* What a syndrome is to a job. */
+/* Returns what a syndrome is to a job. */
 WEFT_INLINE weft_status weft_gda_status(uint32_t syndrome)
 {
     return syndrome == WEFT_MLX5_RETRIES ? WEFT_ERR_PEER_LOST
@@ -92,7 +92,7 @@ WEFT_INLINE weft_status weft_gda_status(uint32_t syndrome)
 
 /* ---- posting --------------------------------------------------------------------------------- */
 
-/* Room for a request of so many slots, and one more that asks for a completion. */
+/* Whether there is room for a request of so many slots, and one more that asks for a completion. */
 WEFT_INLINE bool weft_gda_has_room(const struct weft_gda_queue *queue, uint32_t slots)
 {
     return queue->posted - queue->done + slots < queue->slots;
@@ -122,7 +122,7 @@ WEFT_INLINE void weft_gda_write(struct weft_gda_queue *queue, const struct weft_
     }
 }
 
-/* And it is posted. complete: it asks for a completion, in one slot. */
+/* Counts a written request as posted. complete: it asks for a completion, in one slot. */
 WEFT_INLINE void weft_gda_wrote(struct weft_gda_queue *queue, uint32_t slots, bool complete)
 {
     queue->posted += slots;
@@ -144,7 +144,7 @@ WEFT_INLINE void weft_gda_tell_nic(const struct weft_gda_queue *queue, uint64_t 
     weft_store_release_u64(queue->doorbell, weft_mlx5_doorbell(next, queue->qpn), ORDER_nic_ring);
 }
 
-/* Of all that was posted. */
+/* Tells the NIC of all that was posted. */
 WEFT_INLINE void weft_gda_ring(struct weft_gda_queue *queue)
 {
     weft_gda_tell_nic(queue, queue->posted);
@@ -165,7 +165,8 @@ struct weft_gda_seen {
     uint32_t syndrome; /* not 0: it failed */
 };
 
-/* Looks there: an acquire, together with weft_polled. An error is never "not yet". */
+/* Looks whether a completion is there: an acquire, together with weft_polled. An error is never
+ * "not yet". */
 WEFT_INLINE void weft_gda_look(const struct weft_gda_queue *queue, struct weft_gda_seen *seen)
 {
     const unsigned char *const cqe = queue->cqe;

@@ -29,7 +29,7 @@ struct weft_gda_shared {
 
 static_assert(sizeof(struct weft_gda_shared) == 64, "a line");
 
-/* The next slots are this rank's: queue->posted becomes their first. */
+/* Reserves the next slots for this rank: queue->posted becomes their first. */
 WEFT_INLINE void weft_gda_reserve(struct weft_gda_queue *queue, uint32_t slots)
 {
     struct weft_gda_shared *const shared = queue->shared;
@@ -56,12 +56,12 @@ WEFT_INLINE bool weft_gda_crosses(const struct weft_gda_queue *queue, uint32_t s
     return ((queue->posted ^ (queue->posted + slots)) & ~(uint64_t)(queue->slots / 4 - 1)) != 0;
 }
 
-/* Whether all before its slots is written: an acquire. Then it is this rank's turn to publish. */
+/* Whether all slots before this rank's are written: an acquire. Then it is its turn to publish. */
 WEFT_INLINE bool weft_gda_is_turn(const struct weft_gda_queue *queue)
 {
     return weft_load_acquire_u64(&queue->shared->ready, ORDER_nic_slot_seen) == queue->posted;
 }
-/* What it has written is ready. */
+/* Says that what this rank has written is ready. */
 WEFT_INLINE void weft_gda_publish(struct weft_gda_queue *queue)
 {
     weft_store_release_device_u64(&queue->shared->ready, queue->posted, ORDER_nic_slot);
@@ -94,7 +94,7 @@ WEFT_INLINE void weft_gda_shared_ring(const struct weft_gda_queue *queue)
     }
 }
 
-/* Takes a completion, if one is there. By whoever is taking. */
+/* Takes a completion, if one is there. Only the rank that has `taking` calls it. */
 WEFT_INLINE void weft_gda_shared_take(const struct weft_gda_queue *queue)
 {
     struct weft_gda_shared *const shared = queue->shared;
@@ -114,11 +114,10 @@ WEFT_INLINE void weft_gda_shared_take(const struct weft_gda_queue *queue)
     weft_store_release_device_u64(&shared->done, done + ahead, ORDER_nic_free);
 }
 
-/*
- * As weft_gda_poll. A WRITE's completion, which frees slots, does not say that it is visible: so
+/* Takes a completion, if one is there. False: a request failed; queue->syndrome and queue->failed
+ * say how and which. A WRITE's completion, which frees slots, does not say that it is visible: so
  * queue->done goes on only to slots that the rank asked for, each when it is complete. The next of
- * them is queue->next_done; in between the rank may ask for more.
- */
+ * them is queue->next_done; in between the rank may ask for more. */
 WEFT_INLINE bool weft_gda_shared_poll(struct weft_gda_queue *queue)
 {
     struct weft_gda_shared *const shared = queue->shared;

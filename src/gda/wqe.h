@@ -23,7 +23,7 @@ struct weft_gda_remote {
     uint32_t rkey;
 };
 
-/* The control unit, of a request of so many units. index: of its first slot. */
+/* Writes the control unit of a request of so many units. index: of its first slot. */
 WEFT_INLINE void weft_wqe_control(struct weft_wqe *wqe, uint32_t opcode, uint64_t index,
                                   uint32_t qpn, uint32_t units, bool complete)
 {
@@ -35,7 +35,7 @@ WEFT_INLINE void weft_wqe_control(struct weft_wqe *wqe, uint32_t opcode, uint64_
         wqe->word[i] = 0;
 }
 
-/* Of a request that was put together: another index, and a completion, if it has none. */
+/* Gives a request that was put together another index, and a completion, if it has none. */
 WEFT_INLINE void weft_wqe_number(struct weft_wqe *wqe, uint64_t index, bool complete)
 {
     const uint64_t mask = 0xffff00;
@@ -51,14 +51,14 @@ WEFT_INLINE void weft_wqe_remote(struct weft_wqe *wqe, struct weft_gda_remote to
     wqe->word[3] = weft_be32(to.rkey);
 }
 
-/* at: the word where the unit begins. */
+/* Writes a data unit by key. at: the word where the unit begins. */
 WEFT_INLINE void weft_wqe_data(struct weft_wqe *wqe, int at, struct weft_gda_local data)
 {
     wqe->word[at] = weft_be_pair(data.bytes, data.lkey);
     wqe->word[at + 1] = weft_be64(data.address);
 }
 
-/* A WRITE or a READ, by key. */
+/* Builds a WRITE or a READ, by key. */
 WEFT_INLINE void weft_wqe_move(struct weft_wqe *wqe, uint32_t opcode, uint64_t index, uint32_t qpn,
                                struct weft_gda_remote to, struct weft_gda_local data, bool complete)
 {
@@ -67,13 +67,13 @@ WEFT_INLINE void weft_wqe_move(struct weft_wqe *wqe, uint32_t opcode, uint64_t i
     weft_wqe_data(wqe, 4, data);
 }
 
-/* Units of a WRITE with so many bytes inline. */
+/* Returns the units of a WRITE with so many bytes inline. */
 WEFT_INLINE uint32_t weft_wqe_inline_units(uint32_t bytes)
 {
     return 2 + (4 + bytes + WEFT_MLX5_UNIT - 1) / WEFT_MLX5_UNIT;
 }
 
-/* A WRITE with its data inline, 1 to WEFT_MLX5_INLINE_MOST bytes. */
+/* Builds a WRITE with its data inline, 1 to WEFT_MLX5_INLINE_MOST bytes. */
 WEFT_INLINE void weft_wqe_inline(struct weft_wqe *wqe, uint64_t index, uint32_t qpn,
                                  struct weft_gda_remote to, const unsigned char *data,
                                  uint32_t bytes, bool complete)
@@ -85,8 +85,8 @@ WEFT_INLINE void weft_wqe_inline(struct weft_wqe *wqe, uint64_t index, uint32_t 
         wqe->word[(36 + i) / 8] |= (uint64_t)data[i] << (36 + i) % 8 * 8;
 }
 
-/* FETCH_ADD: value is added. COMPARE_SWAP: the word becomes value if it is `compare`. The old value
- * comes to `old`, in this machine's byte order. */
+/* Builds an atomic. FETCH_ADD: value is added. COMPARE_SWAP: the word becomes value if it is
+ * `compare`. The old value comes to `old`, in this machine's byte order. */
 WEFT_INLINE void weft_wqe_atomic(struct weft_wqe *wqe, uint32_t opcode, uint64_t index,
                                  uint32_t qpn, struct weft_gda_remote to, uint64_t value,
                                  uint64_t compare, struct weft_gda_local old, bool complete)

@@ -4,7 +4,7 @@
 
 enum { LOOKS = 256 }; /* turns between two looks at the host's word */
 
-/* Among so many threads. */
+/* Copies words, shared out among `threads` threads. */
 WEFT_INLINE void copy_words(void *to, const void *from, uint32_t bytes, uint32_t thread,
                             uint32_t threads)
 {
@@ -30,10 +30,9 @@ WEFT_INLINE bool told_to_leave(struct weft_beside_control *control, uint32_t tur
     return true;
 }
 
-/*
- * argument: struct weft_nic. The blocks leave when they are told to and nothing is left to do. What
- * each request needs is in shared memory, since every acquire empties the L1 cache.
- */
+/* Serves queues. argument: struct weft_nic. The blocks leave when they are told to and nothing is
+ * left to do. What each request needs is in shared memory, since every acquire empties the L1
+ * cache. */
 #ifdef __cplusplus
 extern "C"
 #endif

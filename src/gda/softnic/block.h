@@ -54,13 +54,13 @@ struct weft_nic {
     uint64_t count;
 };
 
-/* What lane 0 has. */
+/* Gives all lanes the value that lane 0 has. */
 WEFT_INLINE uint64_t weft_nic_first(uint64_t value)
 {
     return __shfl_sync(0xffffffffu, value, 0);
 }
 
-/* Behind all that the warp did. Lane 0. */
+/* Writes a completion behind all that the warp did. Lane 0 calls it. */
 WEFT_INLINE void weft_nic_write_cqe(const struct weft_nic_queue *queue, uint32_t kind,
                                     uint64_t index, uint32_t syndrome)
 {
@@ -72,7 +72,7 @@ WEFT_INLINE void weft_nic_write_cqe(const struct weft_nic_queue *queue, uint32_t
                            weft_mlx5_cqe_last((uint32_t)index & 0xffff, kind), ORDER_nic_cqe);
 }
 
-/* The request at `index` fails, and ends the queue. Lane 0. */
+/* Fails the request at `index`, which ends the queue. Lane 0 calls it. */
 WEFT_INLINE void weft_nic_fail(const struct weft_nic *nic, struct weft_nic_queue *queue,
                                uint64_t index, uint32_t syndrome)
 {
@@ -82,7 +82,7 @@ WEFT_INLINE void weft_nic_fail(const struct weft_nic *nic, struct weft_nic_queue
     weft_store_release_u32(&nic->report->failures, 1, ORDER_nic_cqe);
 }
 
-/* A WRITE's inline bytes, which only the warp has. All lanes. */
+/* Writes a WRITE's inline bytes, which only the warp has. All lanes call it. */
 WEFT_INLINE void weft_nic_write_inline(const struct weft_softnic_request *request, uint32_t lane)
 {
     const uint32_t size = weft_block_element(request->remote | request->bytes);
@@ -95,7 +95,7 @@ WEFT_INLINE void weft_nic_write_inline(const struct weft_softnic_request *reques
     }
 }
 
-/* Undivided, behind all that the warp did. Lane 0. */
+/* Does an atomic, undivided, behind all that the warp did. Lane 0 calls it. */
 WEFT_INLINE void weft_nic_update(const struct weft_softnic_request *request)
 {
     const struct weft_change change = weft_softnic_change(request);
@@ -111,7 +111,8 @@ WEFT_INLINE void weft_nic_update(const struct weft_softnic_request *request)
         weft_block_put(request->address + at, old >> 8 * at, size);
 }
 
-/* Returns 0, or the syndrome of a request of which nothing was done. All lanes. */
+/* Executes a request. Returns 0, or the syndrome of one of which nothing was done. All lanes call
+ * it. */
 WEFT_INLINE uint32_t weft_nic_execute(const struct weft_nic *nic,
                                       const struct weft_softnic_request *request, uint32_t lane)
 {
@@ -134,10 +135,9 @@ WEFT_INLINE uint32_t weft_nic_execute(const struct weft_nic *nic,
     return 0;
 }
 
-/*
- * The requests in `words`, of `some` slots; behind them there are more, or not. Returns how many
- * slots it has done with; *syndrome: of the request there, which is wrong, or 0. All lanes.
- */
+/* Serves the requests in `words`, of `some` slots; `more`: there are others behind them. Returns
+ * how many slots it has done with; *syndrome: of the request there, which is wrong, or 0. All lanes
+ * call it. */
 WEFT_INLINE uint32_t weft_nic_serve(const struct weft_nic *nic, const struct weft_nic_queue *queue,
                                     const uint64_t *words, uint32_t some, bool more, uint32_t lane,
                                     uint32_t *syndrome)
@@ -172,10 +172,8 @@ WEFT_INLINE uint32_t weft_nic_serve(const struct weft_nic *nic, const struct wef
     return at;
 }
 
-/*
- * A turn of a queue. words: room for WEFT_NIC_WORDS that the lanes share. False: there is nothing
- * to do. All lanes; one warp at a time.
- */
+/* Serves a queue once. words: room for WEFT_NIC_WORDS that the lanes share. False: there is nothing
+ * to do. All lanes call it, of one warp at a time. */
 WEFT_INLINE bool weft_nic_turn(const struct weft_nic *nic, struct weft_nic_queue *queue,
                                uint64_t *words, uint32_t lane)
 {

@@ -40,8 +40,8 @@ static void write_cqe(const struct weft_softnic_queue *queue, uint32_t kind, uin
 
 /* ---- fetching -------------------------------------------------------------------------------- */
 
-/* The queue's next request is there. syndrome: what is wrong with it, 0 nothing: it fails before it
- * begins. */
+/* Adds the queue's next request. syndrome: what is wrong with it, 0: nothing; else it fails before
+ * it begins. */
 static void take(struct weft_softnic_queue *queue, uint32_t syndrome)
 {
     struct weft_softnic_work *work = &queue->works[queue->end++ % queue->slots];
@@ -53,8 +53,8 @@ static void take(struct weft_softnic_queue *queue, uint32_t syndrome)
     weft_store_relaxed_u32(&work->finished, syndrome != 0);
 }
 
-/* One request, of the `ready` slots that are there. Returns how many it takes; 0: it is wrong, or
- * the device failed, and the job with it. */
+/* Fetches one request, of the `ready` slots that are there. Returns how many it takes; 0: it is
+ * wrong, or the device failed, and the job with it. */
 static uint32_t fetch_one(struct weft_softnic_queue *queue, uint32_t ready)
 {
     struct weft_softnic_work *work = &queue->works[queue->end % queue->slots];
@@ -138,7 +138,7 @@ void weft_softnic_finish(struct weft_softnic_work *work, uint32_t syndrome)
     weft_store_release_u32(&work->finished, 1, ORDER_answer_post);
 }
 
-/* Completions of what is finished, in order. */
+/* Writes completions of what is finished, in order. True: anything was. */
 static bool complete(struct weft_softnic_queue *queue)
 {
     bool did = false;

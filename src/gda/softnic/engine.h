@@ -27,12 +27,10 @@ struct weft_softnic_work {
 };
 
 struct weft_softnic_wire {
-    /*
-     * Begins a request; the wire, or `begin` itself, finishes it (weft_softnic_finish). Those of a
-     * queue take effect in the order in which they are begun. False: no room, try again later.
-     */
+    /* Begins a request; the wire, or `begin` itself, finishes it (weft_softnic_finish). Requests of
+     * a queue take effect in the order in which they are begun. False: no room, try again later. */
     bool (*begin)(struct weft_softnic_queue *queue, struct weft_softnic_work *work);
-    /* Goes on with what was begun; completions are waited for. True: it did anything. */
+    /* Goes on with what was begun, since completions are waited for. True: it did anything. */
     bool (*proceed)(struct weft_softnic_queue *queue);
 };
 
@@ -81,10 +79,10 @@ struct weft_softnic_queue {
 bool weft_softnic_open(struct weft_softnic_queue *queue, uint64_t start);
 void weft_softnic_close(struct weft_softnic_queue *queue);
 
-/* A round of one queue. True: it did anything, or will have to. */
+/* Does a round of one queue. True: it did anything, or will have to. */
 bool weft_softnic_round(struct weft_softnic_queue *queue);
 
-/* The request is executed, or failed with a syndrome (0: it did not). Any thread. */
+/* Notes that a request is executed, or failed with a syndrome (0: it did not). Any thread. */
 void weft_softnic_finish(struct weft_softnic_work *work, uint32_t syndrome);
 
 /* ---- wire_loop.c ---- */

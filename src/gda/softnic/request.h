@@ -29,7 +29,7 @@ WEFT_INLINE uint32_t weft_softnic_second(uint64_t word)
     return weft_be32((uint32_t)(word >> 32));
 }
 
-/* How many slots the request takes that begins with this word; 0: no request does. */
+/* Returns how many slots the request takes that begins with this word; 0: no request does. */
 WEFT_INLINE uint32_t weft_softnic_slots(uint64_t word)
 {
     const uint32_t slots = ((weft_softnic_second(word) & 0x3f) + 3) / 4;
@@ -37,7 +37,8 @@ WEFT_INLINE uint32_t weft_softnic_slots(uint64_t word)
     return slots <= WEFT_MLX5_SLOTS_MOST ? slots : 0;
 }
 
-/* A data unit: by key, or, where `inside` is allowed, inline. Returns as weft_softnic_parse. */
+/* Takes a data unit apart: by key, or, where `inside` is allowed, inline. Returns 0 or a
+ * syndrome. */
 WEFT_INLINE uint32_t weft_softnic_data(const uint64_t *unit, uint32_t units_left, bool inside,
                                        struct weft_softnic_request *request)
 {
@@ -61,7 +62,7 @@ WEFT_INLINE uint32_t weft_softnic_data(const uint64_t *unit, uint32_t units_left
                : 0;
 }
 
-/* FETCH_ADD and COMPARE_SWAP. Returns as weft_softnic_parse. */
+/* Takes FETCH_ADD and COMPARE_SWAP apart. Returns 0, or the syndrome. */
 WEFT_INLINE uint32_t weft_softnic_atomic(const uint64_t *words, uint32_t units,
                                          struct weft_softnic_request *request)
 {
@@ -77,10 +78,9 @@ WEFT_INLINE uint32_t weft_softnic_atomic(const uint64_t *words, uint32_t units,
                                       : 0;
 }
 
-/*
- * Takes apart the request in `words`, all slots of it, which the queue qpn expects at this index.
- * `inside` points into words. Returns 0, or the syndrome (LOCAL_OPERATION or LOCAL_LENGTH).
- */
+/* Takes apart the request in `words`, all slots of it, which the queue qpn expects at this index.
+ * request->inside points into words. Returns 0, or the syndrome (LOCAL_OPERATION or
+ * LOCAL_LENGTH). */
 WEFT_INLINE uint32_t weft_softnic_parse(const uint64_t *words, uint32_t qpn, uint64_t index,
                                         struct weft_softnic_request *request)
 {
@@ -117,7 +117,7 @@ WEFT_INLINE uint32_t weft_softnic_parse(const uint64_t *words, uint32_t qpn, uin
     }
 }
 
-/* A doorbell is of the queue qpn, and no further than the record, which says `next`. */
+/* Whether a doorbell is of the queue qpn, and no further than the record, which says `next`. */
 WEFT_INLINE bool weft_softnic_rung_right(uint32_t qpn, uint64_t rung, uint32_t next)
 {
     const uint32_t to = weft_softnic_first(rung), whose = weft_softnic_second(rung);
@@ -126,8 +126,8 @@ WEFT_INLINE bool weft_softnic_rung_right(uint32_t qpn, uint64_t rung, uint32_t n
            (int16_t)(uint16_t)((to >> 8) - next) <= 0;
 }
 
-/* What no request may do: reach memory of this process that the NIC does not know by this key.
- * Returns 0, or the syndrome. */
+/* Checks that a request reaches memory of this process only by a key that the NIC knows. Returns 0,
+ * or the syndrome. */
 WEFT_INLINE uint32_t weft_softnic_check(const struct weft_gda_keys *keys,
                                         const struct weft_softnic_request *request)
 {
@@ -139,7 +139,8 @@ WEFT_INLINE uint32_t weft_softnic_check(const struct weft_gda_keys *keys,
                : (uint32_t)WEFT_MLX5_LOCAL_PROTECTION;
 }
 
-/* The same of a target in this process. */
+/* Checks that a target in this process is memory that the NIC knows by the request's key. Returns
+ * 0, or the syndrome. */
 WEFT_INLINE uint32_t weft_softnic_check_here(const struct weft_gda_keys *keys,
                                              const struct weft_softnic_request *request)
 {
@@ -149,7 +150,7 @@ WEFT_INLINE uint32_t weft_softnic_check_here(const struct weft_gda_keys *keys,
                : (uint32_t)WEFT_MLX5_REMOTE_ACCESS;
 }
 
-/* What an atomic does to its word. */
+/* Returns what an atomic does to its word. */
 WEFT_INLINE struct weft_change weft_softnic_change(const struct weft_softnic_request *request)
 {
     struct weft_change change;

@@ -2,7 +2,7 @@
 #include "base/task.h"
 #include "gda/softnic/engine.h"
 
-/* To or from memory that may be the device's alone. */
+/* Copies to or from memory that may be the device's alone. False: the device failed. */
 static bool move(const struct weft_softnic *nic, void *to, const void *from, size_t bytes)
 {
     if (nic->far != NULL)
