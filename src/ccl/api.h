@@ -11,7 +11,7 @@
 #include "rank/api.h"
 #endif
 
-/* The call has failed: without a rank the kernel is told, with one the job is, and it ends. */
+/* Fails the call: without a rank the kernel is told, with one the job is, and the rank ends. */
 WEFT_COLD int weft_column_failed(weft_self *self, const weft_ccl_view *view, int column,
                                  const char *name)
 {

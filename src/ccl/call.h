@@ -1,5 +1,5 @@
 /*
- * ccl/call.h - one call in one column: by words or by pieces, with code for 2, 4 or 8 members.
+ * ccl/call.h - does one call in one column: by words or by pieces, with code for 2, 4 or 8 members.
  */
 #ifndef WEFT_CCL_CALL_H
 #define WEFT_CCL_CALL_H
@@ -30,7 +30,7 @@
 #define WEFT_CCL_GIVEN     source, target, count, type
 #define WEFT_CCL_LIST(...) __VA_ARGS__
 
-/* Why the arguments of a call are none; NULL: they are. */
+/* Returns why the arguments of a call are wrong; NULL: they are right. */
 WEFT_INLINE const char *weft_ccl_wrong(uint32_t what, int32_t members, const void *source,
                                        const void *target, uint64_t count, int type, int operation,
                                        int root)
@@ -50,16 +50,14 @@ WEFT_INLINE const char *weft_ccl_wrong(uint32_t what, int32_t members, const voi
     return NULL;
 }
 
-/*
- * Bytes that a member sends in a column decide how a call goes. One of two members counts as two:
- * with more, pieces take a second trip.
- */
+/* Whether a call goes by words: bytes that a member sends in a column decide it. One of two members
+ * counts as two: with more, pieces take a second trip. */
 WEFT_INLINE bool weft_ccl_is_few(const struct weft_ccl_view *view, uint64_t bytes)
 {
     return bytes * (uint64_t)(view->members > 2 ? view->members - 1 : 2) <= view->few;
 }
 
-/* How a call's blocks lie: one at the source, or the target, or one for each member. */
+/* Sets how a call's blocks lie: one at the source, or the target, or one for each member. */
 WEFT_INLINE void weft_ccl_spread(struct weft_ccl_call *call, uint64_t block)
 {
     call->from_apart =
@@ -86,7 +84,7 @@ WEFT_INLINE struct weft_ccl_call weft_ccl_call_of(uint32_t what, const void *sou
     return call;
 }
 
-/* In one column, of those which have `each` bytes of every block. */
+/* Reduces a call to one column, of those which have `each` bytes of every block. */
 WEFT_INLINE void weft_ccl_cut(struct weft_ccl_call *call, uint64_t each, uint32_t column)
 {
     const struct weft_slice slice = weft_ccl_slice(call->bytes, each, column);
@@ -108,8 +106,8 @@ struct weft_ccl_launch {
     } more;
 };
 
-/* most: no fewer than members, known where this is compiled, as `few` is. All threads of a block.
- * False: it has failed. */
+/* Runs a call in a column. most: no fewer than members, known where this is compiled, as `few` is.
+ * All threads of a block call it. False: it has failed. */
 WEFT_INLINE bool weft_ccl_run(weft_self *self, const struct weft_ccl_view *view, uint32_t column,
                               const struct weft_ccl_call *call, uint32_t movers, const int32_t most,
                               const bool few)
@@ -122,8 +120,8 @@ WEFT_INLINE bool weft_ccl_run(weft_self *self, const struct weft_ccl_view *view,
     return good && weft_column_end(&c);
 }
 
-/* The others, from ALLTOALL_SIZES on, in one of so many columns. what: the launch's, known where
- * this is compiled. False: it has failed. */
+/* Runs any other call, from ALLTOALL_SIZES on, in one of so many columns. what: the launch's, known
+ * where this is compiled. False: it has failed. */
 WEFT_INLINE bool weft_ccl_run_more(weft_self *self, const struct weft_ccl_launch *launch,
                                    uint32_t column, uint32_t columns, uint32_t movers,
                                    const uint32_t what)
@@ -140,12 +138,11 @@ WEFT_INLINE bool weft_ccl_run_more(weft_self *self, const struct weft_ccl_launch
     return good && weft_column_end(&c);
 }
 
-/*
- * In a kernel, by the ways of its size and number of members. Words of few members are compiled
- * into the caller: the time of a call is that of all its instructions, which each warp of the
- * block issues, and what the caller knows of the arguments leaves few. The rest is apart: a GPU has
- * registers for the words of all members, and one way must not pay for another.
- */
+/* weft_ccl_run_any: runs a call in a kernel, by the ways of its size and number of members. Words
+ * of few members are compiled into the caller: the time of a call is that of all its instructions,
+ * which each warp of the block issues, and what the caller knows of the arguments leaves few. The
+ * rest is apart: a GPU has registers for the words of all members, and one way must not pay for
+ * another. */
 #define WEFT_CCL_APART(name, most, few)                                                            \
     WEFT_COLD bool weft_ccl_run_##name(weft_self *self, const struct weft_ccl_view *view,          \
                                        uint32_t column, struct weft_ccl_call call,                 \

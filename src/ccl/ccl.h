@@ -30,23 +30,25 @@ struct weft_ccl {
 /* The kernels of kernels.cu, as the library carries them; NULL: this build has none. */
 extern const void *const weft_ccl_image;
 
-/* open.c: all members' memory of so many bytes, which begins at `own`, as it is mapped here; NULL:
- * this one cannot go on. Collective. *win: over it. */
+/* open.c: tells where all members' memory of so many bytes, here at `own`, is mapped here; own
+ * NULL: this one cannot go on. Collective. *win: the window over it. */
 weft_status weft_ccl_meet(const struct weft_ccl *ccl, const char *name, unsigned char *own,
                           uint64_t bytes, weft_win *win, unsigned char *room[]);
-/* Frees that window, unless there is none or the job has failed. Collective; in the call `name`. */
+/* Frees a window of weft_ccl_meet, unless there is none or the job has failed. Collective; in the
+ * call `name`. */
 void weft_ccl_part(const struct weft_ccl *ccl, const char *name, weft_win *win);
 
 struct weft_ccl_launch;
 
-/* host.c: why memory is none that a call takes (NULL: it is), how many columns so many bytes take,
- * of at most so many, and the call. few: whether it goes by words, and so needs no more threads. */
+/* host.c: _no_memory: why a call takes no such memory (NULL: it does). _columns: how many columns
+ * so many bytes take, `most` at most. _start makes the call; few: it goes by words, and so needs no
+ * more threads. */
 const char *weft_ccl_no_memory(const struct weft_ccl *ccl, const void *memory, uint64_t bytes);
 uint32_t weft_ccl_columns(const struct weft_ccl *ccl, uint64_t bytes, uint32_t most);
 weft_status weft_ccl_start(struct weft_ccl *ccl, const char *name, struct weft_ccl_launch *launch,
                            uint32_t columns, bool few, void *stream);
 
-/* moe.c: forgets those of a ccl that the program has left open. */
+/* moe.c: frees the records of moes that the program has left open of a ccl. */
 void weft_ccl_forget_moes(struct weft_ccl *ccl);
 
 #endif

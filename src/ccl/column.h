@@ -47,7 +47,7 @@ enum { WEFT_CCL_NO_MOVER = 0x07ffffff };
 
 /* Members that this thread tells and hears. */
 #define WEFT_CCL_HEARD(c, m) for (int32_t m = (c)->first; m < (c)->members; m += (c)->apart)
-/* All others, the next one first, so that not all send to one. */
+/* Goes through all other members, the next one first, so that not all send to one. */
 #define WEFT_CCL_OTHERS(c, m)                                                                      \
     WEFT_ROLLED                                                                                    \
     for (int32_t m##_k = 1, m = weft_column_next(c, (c)->me); m##_k < (c)->members;                \
@@ -65,7 +65,7 @@ WEFT_INLINE unsigned char *weft_column_room(const struct weft_column *c, int32_t
 
 /* ---- waiting and ending ---------------------------------------------------------------------- */
 
-/* Notes why the call fails. Later calls of the column do not begin, and its waits end. */
+/* Notes why a call fails. Later calls of the column do not begin, and its waits end. */
 WEFT_COLD void weft_column_break(struct weft_ccl_trouble *trouble, uint32_t *broken, uint64_t call,
                                  uint64_t own, uint32_t status, uint64_t other)
 {
@@ -80,7 +80,8 @@ WEFT_COLD void weft_column_break(struct weft_ccl_trouble *trouble, uint32_t *bro
 /* Blocks without a rank: on GPUs, and in tests that play such blocks by threads of the host. */
 enum { WEFT_CCL_LOOK = 2048 }; /* polls between two looks at host memory: some ms */
 
-/* Now and then: notes that it waits; false: the job, or another thread of the block, has failed. */
+/* Called now and then in a wait: notes that it waits. False: the job, or another thread of the
+ * block, has failed. */
 WEFT_COLD bool weft_column_look(struct weft_ccl_trouble *trouble, uint32_t *broken, uint64_t call,
                                 uint64_t own, const uint32_t *stop)
 {
@@ -92,7 +93,7 @@ WEFT_COLD bool weft_column_look(struct weft_ccl_trouble *trouble, uint32_t *brok
     return !vain;
 }
 
-/* A round of a wait for a member that found nothing. False: it is in vain. */
+/* Does a round of a wait for a member that found nothing. False: waiting is in vain. */
 WEFT_INLINE bool weft_column_wait(const struct weft_column *c, uint32_t *rounds, int32_t member)
 {
 #ifdef WEFT_CCL_BLOCK
@@ -128,13 +129,13 @@ static inline void weft_column_waited(const struct weft_column *c, uint32_t roun
 
 enum { WEFT_CCL_LANES = 32 };
 
-/* Whether all threads of the block say so; a barrier. */
+/* Meets all threads of the block: whether all say `good`. */
 WEFT_INLINE bool weft_column_all(bool good)
 {
     return __syncthreads_and(good) != 0;
 }
 
-/* This thread of its block; the last warp of several threads tells and hears. */
+/* Returns this thread's number in its block; the last warp of several tells and hears. */
 WEFT_INLINE uint32_t weft_column_thread(void)
 {
     return threadIdx.x;
@@ -166,10 +167,9 @@ static inline uint32_t weft_column_threads(void)
 
 #endif
 
-/*
- * movers: threads of the block that move data, the first ones. Threads may differ in `whole`, where
- * one fails while another begins: all go on to the first barrier, and end there.
- */
+/* Begins a call in a column. movers: threads of the block that move data, the first ones. Threads
+ * may differ in `whole`, where one fails while another begins: all go on to the first barrier, and
+ * end there. */
 WEFT_INLINE void weft_column_begin(struct weft_column *c, weft_self *self,
                                    const struct weft_ccl_view *view, uint32_t column,
                                    uint32_t columns, uint64_t head, uint32_t movers)
@@ -200,7 +200,7 @@ WEFT_INLINE void weft_column_begin(struct weft_column *c, weft_self *self,
     c->whole = now.broken == 0;
 }
 
-/* After a barrier of the block. */
+/* Ends a call, after a barrier of the block: stores the counters. Returns true. */
 WEFT_INLINE bool weft_column_end(const struct weft_column *c)
 {
     if (c->mover == 0) {

@@ -7,7 +7,7 @@
 
 #include "base/say.h"
 
-/* Why memory is none that a call takes; NULL: it is. */
+/* Returns why a call takes no such memory; NULL: it does. */
 const char *weft_ccl_no_memory(const struct weft_ccl *ccl, const void *memory, uint64_t bytes)
 {
     const struct weft_device_ops *const ops = ccl->job->device_ops;
@@ -24,7 +24,7 @@ const char *weft_ccl_no_memory(const struct weft_ccl *ccl, const void *memory, u
     }
 }
 
-/* Kernels are there for 2, 4 and 8 members. */
+/* Returns the number of the call's kernel: there are some for 2, 4 and 8 members. */
 static int kernel_of(const weft_ccl *ccl, uint32_t what, bool few)
 {
     const int members = ccl->view.members, most = members <= 2 ? 0 : members <= 4 ? 1 : 2;
@@ -50,7 +50,7 @@ static bool run_columns(weft_self *self, const weft_ccl *ccl, const struct weft_
     return good;
 }
 
-/* In the thread that calls, with the host program's rank. */
+/* Runs a call in the thread that makes it, as the host program's rank. */
 static weft_status run(weft_ccl *ccl, const char *name, const struct weft_ccl_launch *launch,
                        uint32_t columns)
 {
@@ -97,7 +97,7 @@ static weft_status ready(const weft_ccl *ccl, const char *name)
                        : weft_err(WEFT_ERR_ARGUMENT, "%s: ccl is NULL", name);
 }
 
-/* Whether a call takes its arguments. out, in: bytes at the source, and at the target. */
+/* Checks a call's arguments. out, in: bytes at the source, and at the target. */
 static weft_status check(const weft_ccl *ccl, const char *name, uint32_t what, const void *source,
                          uint64_t out, const void *target, uint64_t in, size_t count,
                          weft_type type, weft_operation operation, int root)
@@ -151,7 +151,7 @@ WEFT_CCL_CALLS(CALL)
 
 /* ---- sizes and pairs ------------------------------------------------------------------------- */
 
-/* Blocks behind each other; returns the largest one's elements. */
+/* Fills in where blocks begin that lie behind each other; returns the elements of the largest. */
 static size_t add_up(uint64_t at[], const size_t counts[], int members, size_t size)
 {
     size_t most = 0;
@@ -192,7 +192,7 @@ weft_status weft_ccl_alltoall_sizes(weft_ccl *ccl, const void *source, const siz
     return weft_ccl_start(ccl, name, &launch, columns, false, stream);
 }
 
-/* One side of an exchange. */
+/* Makes one side of an exchange; peer -1: there is none. */
 static weft_status make_side(const weft_ccl *ccl, const char *name, struct weft_ccl_side *side,
                              int peer, const void *memory, size_t count, weft_type type)
 {

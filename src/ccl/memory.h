@@ -15,10 +15,8 @@ struct weft_wide {
     uint64_t word[2];
 } __attribute__((aligned(16)));
 
-/*
- * Vectors of `bytes` that begin anywhere; behind their ends are zeros. Up to 16 at a time, byte by
- * byte: apart, since they are rare, and many places load and store.
- */
+/* Load and store up to 16 bytes of a vector of `bytes`, byte by byte; behind its end are zeros.
+ * They are apart, since they are rare, and many places load and store. */
 WEFT_COLD struct weft_wide weft_ccl_load_odd(const unsigned char *from, uint64_t at, uint64_t bytes)
 {
     struct weft_wide wide = {{0, 0}};
@@ -43,7 +41,7 @@ WEFT_COLD void weft_ccl_store_odd(unsigned char *to, uint64_t at, uint64_t bytes
     }
 }
 
-/* The 8 bytes at `at`. */
+/* Loads the 8 bytes at `at`; behind the end of the vector are zeros. */
 WEFT_INLINE uint64_t weft_ccl_load(const unsigned char *from, uint64_t at, uint64_t bytes)
 {
     if (at + 8 <= bytes && ((uintptr_t)from & 7) == 0)
@@ -61,7 +59,8 @@ WEFT_INLINE void weft_ccl_store(unsigned char *to, uint64_t at, uint64_t bytes, 
         weft_ccl_store_odd(to, at, at + 8 < bytes ? at + 8 : bytes, wide);
 }
 
-/* How many wides of a vector can be loaded and stored at once; those behind are odd ones. */
+/* Returns how many wides of a vector can be loaded and stored at once; those behind are odd
+ * ones. */
 WEFT_INLINE uint32_t weft_ccl_whole(const unsigned char *vector, uint32_t bytes)
 {
     return ((uintptr_t)vector & 15) == 0 ? bytes / 16 : 0;
@@ -77,7 +76,7 @@ WEFT_INLINE void weft_ccl_store_wide(unsigned char *to, struct weft_wide wide)
     *(struct weft_wide *)(void *)to = wide;
 }
 
-/* Into a room, and out of the own one. */
+/* _send stores into a room, which is others' memory; _take loads out of the own one. */
 WEFT_INLINE void weft_ccl_send_i32(int32_t *to, int32_t word)
 {
 #ifdef __CUDACC__
@@ -110,8 +109,8 @@ struct weft_ccl_how {
     bool sum;
 };
 
-/* For operations that are not compiled apart for a type. By value: what has an address is no
- * register of a GPU. */
+/* Puts a word's elements to others, by an operation that is not compiled apart for a type. By
+ * value: what has an address is no register of a GPU. */
 WEFT_COLD struct weft_elements weft_ccl_put_any(struct weft_elements all, uint64_t word,
                                                 uint32_t type, uint32_t operation)
 {
@@ -119,7 +118,7 @@ WEFT_COLD struct weft_elements weft_ccl_put_any(struct weft_elements all, uint64
     return all;
 }
 
-/* The words of all members, in their order. */
+/* Puts the words of all members together, in their order. */
 WEFT_INLINE uint64_t weft_ccl_put(const uint64_t word[], int32_t members, const int32_t most,
                                   struct weft_ccl_how how)
 {
@@ -152,7 +151,7 @@ WEFT_INLINE uint64_t weft_ccl_put(const uint64_t word[], int32_t members, const 
         something;                                                                                 \
     } else
 
-/* Does something in which elements are put together, and nothing waits. */
+/* Does something in which elements are put together, with exact arithmetic, and nothing waits. */
 #ifdef __CUDACC__
 #define WEFT_CCL_EXACTLY(something) something
 #else
@@ -165,7 +164,8 @@ WEFT_INLINE uint64_t weft_ccl_put(const uint64_t word[], int32_t members, const 
     } while (0)
 #endif
 
-/* Who sends to whom, and what becomes of what is received. */
+/* weft_ccl_gives: whether `from` sends to `to`. weft_ccl_takes: what becomes of what is
+ * received. */
 WEFT_INLINE bool weft_ccl_gives(const struct weft_ccl_call *call, int32_t from, int32_t to)
 {
     return call->what == WEFT_CCL_BROADCAST ? from == call->root

@@ -1,6 +1,6 @@
 /*
- * ccl/moe.c - mixture of experts: opening and closing, and its two calls. Its rooms lie in a window
- * of their own, as a ccl's do.
+ * ccl/moe.c - mixture of experts: opens and closes one, and makes its two calls. Its rooms lie in a
+ * window of their own, as a ccl's do.
  */
 #include "ccl/call.h"
 #include "ccl/ccl.h"
@@ -20,7 +20,7 @@ struct weft_ccl_moe {
     struct weft_ccl_moe *next;
 };
 
-/* All but memory. Slices are a few tokens, among which dispatch counts again for each. */
+/* Fills in all but memory. Slices are a few tokens, among which dispatch counts again for each. */
 static void plan(struct weft_ccl_moe *made, const weft_ccl_moe_desc *desc)
 {
     const weft_ccl *const ccl = made->ccl;
@@ -52,7 +52,8 @@ static void plan(struct weft_ccl_moe *made, const weft_ccl_moe_desc *desc)
         made->key = (made->key * 1000003 + numbers[i]) % ((uint64_t)1 << 45);
 }
 
-/* Memory, and where all members have theirs. New memory is zero, which is how columns begin. */
+/* Allocates memory, and learns where all members have theirs. New memory is zero, which is how
+ * columns begin. */
 static weft_status meet(struct weft_ccl_moe *made, const char *name)
 {
     struct weft_job *const job = made->ccl->job;
@@ -144,7 +145,7 @@ struct part {
     uint64_t bytes, aligned;
 };
 
-/* wrong: what is wrong with another argument; NULL: nothing is. */
+/* Checks memory and starts a call. wrong: what is wrong with another argument; NULL: nothing. */
 static weft_status start(weft_ccl_moe *moe, const char *name, struct weft_ccl_launch *launch,
                          const char *wrong, const struct part part[5], void *stream)
 {
@@ -162,7 +163,7 @@ static weft_status start(weft_ccl_moe *moe, const char *name, struct weft_ccl_la
     return weft_ccl_start(moe->ccl, name, launch, moe->moe.columns, false, stream);
 }
 
-/* Rows that there can be for the own experts. */
+/* Returns the most rows that there can be for the own experts. */
 static uint64_t places(const weft_ccl_moe *moe)
 {
     return (uint64_t)moe->moe.each * (uint64_t)moe->ccl->view.members * moe->moe.tokens;

@@ -15,7 +15,7 @@
 
 /* ---- dispatch -------------------------------------------------------------------------------- */
 
-/* Choice k of a token: -1 for what is none, out of range, or there before. */
+/* Returns choice k of a token: -1 for what is none, out of range, or there before. */
 WEFT_INLINE int32_t weft_moe_choice(const struct weft_moe_block *b, uint32_t t, uint32_t k)
 {
     const int32_t *const chosen = b->own->chosen + t * b->moe->topk;
@@ -30,7 +30,7 @@ WEFT_INLINE int32_t weft_moe_choice(const struct weft_moe_block *b, uint32_t t, 
     return good ? choice : -1;
 }
 
-/* To each member, how many tokens there are, and what they chose. */
+/* Tells each member how many tokens there are here, and what they chose. */
 WEFT_INLINE void weft_moe_tell(const struct weft_moe_block *b)
 {
     for (uint32_t i = b->c->mover; i < (b->own->tokens + 1) * WEFT_MOE_TOPK; i += b->c->movers) {
@@ -45,7 +45,7 @@ WEFT_INLINE void weft_moe_tell(const struct weft_moe_block *b)
     }
 }
 
-/* Parts of the slice, once to each other member that wants the row. */
+/* Sends parts of the slice, once to each other member that wants the row. */
 WEFT_INLINE void weft_moe_send(const struct weft_moe_block *b)
 {
     const struct weft_moe_slice slice = weft_moe_slice(b, b->own->tokens);
@@ -66,7 +66,7 @@ WEFT_INLINE void weft_moe_send(const struct weft_moe_block *b)
     }
 }
 
-/* How many tokens each member has. */
+/* Notes how many tokens each member has. */
 WEFT_INLINE void weft_moe_learn(const struct weft_moe_block *b)
 {
     for (uint32_t m = b->c->mover; m < b->members; m += b->c->movers) {
@@ -78,7 +78,8 @@ WEFT_INLINE void weft_moe_learn(const struct weft_moe_block *b)
     }
 }
 
-/* How many tokens of a member chose each own expert, and what of it before the slice. */
+/* Counts how many tokens of a member chose each own expert, and how many of them before the
+ * slice. */
 WEFT_INLINE void weft_moe_count(const struct weft_moe_block *b, uint32_t m)
 {
     const int32_t *const chosen = weft_moe_chosen(b, b->me, m) + WEFT_MOE_TOPK;
@@ -102,7 +103,7 @@ WEFT_INLINE void weft_moe_count(const struct weft_moe_block *b, uint32_t m)
     }
 }
 
-/* Rows for an own expert from all members before m. */
+/* Returns the rows for an own expert from all members before m. */
 WEFT_INLINE uint32_t weft_moe_below(const struct weft_moe_block *b, uint32_t m, uint32_t e)
 {
     uint32_t rows = 0;
@@ -112,7 +113,7 @@ WEFT_INLINE uint32_t weft_moe_below(const struct weft_moe_block *b, uint32_t m, 
     return rows;
 }
 
-/* Where the row of a choice belongs. */
+/* Finds where the row of a choice belongs. */
 WEFT_INLINE void weft_moe_find(const struct weft_moe_block *b, uint32_t m, uint32_t i)
 {
     const struct weft_moe_slice slice = weft_moe_slice_of(b, m);
@@ -136,10 +137,9 @@ WEFT_INLINE void weft_moe_find(const struct weft_moe_block *b, uint32_t m, uint3
     weft_moe_places(b, m)[i] = place;
 }
 
-/*
- * Parts of a member's slice, by choice: in dispatch to their places, in combine from there. at: of
- * all members' parts, counted from these, the first that this warp has; returned as of the next.
- */
+/* Moves parts of a member's slice, by choice: in dispatch to their places, in combine from there.
+ * at: of all members' parts, counted from these, the first that this warp has; returned as of the
+ * next. */
 WEFT_INLINE uint32_t weft_moe_move(const struct weft_moe_block *b, uint32_t m, uint32_t at,
                                    const bool dispatch)
 {
@@ -165,7 +165,7 @@ WEFT_INLINE uint32_t weft_moe_move(const struct weft_moe_block *b, uint32_t m, u
 
 /* ---- combine --------------------------------------------------------------------------------- */
 
-/* The own tokens of the slice. */
+/* Sums the rows of the slice's own tokens, by their weights. */
 WEFT_INLINE void weft_moe_sum(const struct weft_moe_block *b, const uint32_t type)
 {
     const struct weft_moe_slice slice = weft_moe_slice_of(b, b->me);
@@ -213,7 +213,8 @@ WEFT_INLINE void weft_moe_sum(const struct weft_moe_block *b, const uint32_t typ
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 
-/* All that is sent is there, of all members. False: waiting is in vain, or a call differs. */
+/* Waits until all that is sent is there, of all members. False: waiting is in vain, or a call
+ * differs. */
 WEFT_INLINE bool weft_moe_meet(struct weft_column *c, uint32_t what)
 {
     c->pieces++;
@@ -267,7 +268,7 @@ WEFT_INLINE bool weft_moe_combine(const struct weft_moe_block *b)
     return weft_column_all(true);
 }
 
-/* Either, by all threads of a block. False: it has failed. */
+/* Does a dispatch or a combine (what). All threads of a block call it. False: it has failed. */
 WEFT_INLINE bool weft_moe_call(struct weft_column *c, const struct weft_ccl_call *call,
                                const struct weft_moe_own *own, const uint32_t what)
 {

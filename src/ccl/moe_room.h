@@ -69,7 +69,7 @@ struct weft_moe_slice {
     uint32_t first, end, first_token, end_token;
 };
 
-/* A column's own, of so many tokens. */
+/* Returns a column's own slice, of so many tokens. */
 WEFT_INLINE struct weft_moe_slice weft_moe_slice(const struct weft_moe_block *b, uint32_t tokens)
 {
     const uint32_t parts = b->moe->parts, all = tokens * parts;
@@ -83,13 +83,13 @@ WEFT_INLINE struct weft_moe_slice weft_moe_slice(const struct weft_moe_block *b,
     return slice;
 }
 
-/* Of the member whose rows these are, by the latest dispatch. */
+/* Returns this column's slice of the rows of member m, whose tokens the latest dispatch told. */
 WEFT_INLINE struct weft_moe_slice weft_moe_slice_of(const struct weft_moe_block *b, uint32_t m)
 {
     return weft_moe_slice(b, b->moe->kept[b->c->column].tokens[m]);
 }
 
-/* One part of a row: by a warp, or a processor's thread. */
+/* Copies one part of a row; a warp, or a processor's thread, calls it. */
 WEFT_INLINE void weft_moe_copy(const struct weft_moe_block *b, uint32_t part, unsigned char *to,
                                const bool sent, const unsigned char *from, const bool taken,
                                uint32_t bytes)
@@ -101,7 +101,8 @@ WEFT_INLINE void weft_moe_copy(const struct weft_moe_block *b, uint32_t part, un
                      from + 16 * first, taken, wides - first < each ? wides - first : each);
 }
 
-/* In a room: how many tokens a sender has; then eight words for each, what it chose. */
+/* Returns the place in a room where a sender tells how many tokens it has; then eight words for
+ * each, what it chose. */
 WEFT_INLINE int32_t *weft_moe_chosen(const struct weft_moe_block *b, uint32_t member,
                                      uint32_t sender)
 {
@@ -117,13 +118,13 @@ WEFT_INLINE unsigned char *weft_moe_row(const struct weft_moe_block *b, uint32_t
            (uint64_t)(sender * b->moe->tokens + token) * b->moe->row;
 }
 
-/* Where rows of a slice are, by token and choice. */
+/* Returns where the places of a slice's rows are kept, by token and choice. */
 WEFT_INLINE uint32_t *weft_moe_places(const struct weft_moe_block *b, uint32_t m)
 {
     return b->moe->place + (b->c->column * b->members + m) * b->moe->slice * b->moe->topk;
 }
 
-/* Where a row comes back for an own choice. */
+/* Returns where a row comes back for an own choice. */
 WEFT_INLINE unsigned char *weft_moe_back(const struct weft_moe_block *b, uint32_t member,
                                          uint32_t choice)
 {

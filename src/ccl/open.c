@@ -1,5 +1,5 @@
 /*
- * ccl/open.c - opening and closing. The rooms lie in one window over the group, from which each
+ * ccl/open.c - opens and closes a ccl. The rooms lie in one window over the group, from which each
  * member takes the addresses. What only one member may find, a second window tells all: of one byte
  * from a member that can go on, of none from others.
  */
@@ -12,7 +12,7 @@
 
 static const char call_name[] = "weft_ccl_open";
 
-/* Who is in the group. */
+/* Finds who is in the group. Errors: COMM, UNSUPPORTED, said. */
 static weft_status find_group(weft_job *job, weft_comm group, struct weft_ccl_view *view)
 {
     weft_status status = WEFT_ERR_COMM;
@@ -35,7 +35,7 @@ static weft_status find_group(weft_job *job, weft_comm group, struct weft_ccl_vi
     return WEFT_OK;
 }
 
-/* This member's memory and code; *bytes: of the room. */
+/* Makes this member's memory and code; *bytes: of the room. */
 static weft_status make(struct weft_ccl *ccl, uint64_t *bytes)
 {
     static const char *const names[WEFT_DEVICE_KERNELS + 1] = {
@@ -74,7 +74,8 @@ static weft_status make(struct weft_ccl *ccl, uint64_t *bytes)
     return weft_refuse(job, job->device_ops->load(job->device, &ccl->code));
 }
 
-/* Where the rooms are, and whether all members have one like this; *mapped: all are mapped here. */
+/* Finds where the rooms are, and whether all members have one like this; *mapped: all are mapped
+ * here. */
 static weft_status find_rooms(const struct weft_ccl *ccl, const char *name, weft_win win,
                               uint64_t bytes, unsigned char *room[], bool *mapped)
 {
@@ -101,7 +102,8 @@ static weft_status find_rooms(const struct weft_ccl *ccl, const char *name, weft
     return WEFT_OK;
 }
 
-/* Whether all members are mapped everywhere: each says it by a window of one byte, or of none. */
+/* Agrees whether all members are mapped everywhere: each says it by a window of one byte, or of
+ * none. */
 static weft_status agree(const struct weft_ccl *ccl, const char *name, unsigned char *own,
                          bool mapped)
 {
@@ -146,7 +148,7 @@ void weft_ccl_part(const struct weft_ccl *ccl, const char *name, weft_win *win)
     weft_host_caller(NULL);
 }
 
-/* What lies behind the room's columns. */
+/* Fills in what lies behind the room's columns. */
 static weft_status fill(struct weft_ccl *ccl)
 {
     struct weft_ccl_counters begin = {.words = (uint32_t)ccl->job->config.counter_start};
@@ -159,7 +161,7 @@ static weft_status fill(struct weft_ccl *ccl)
     return weft_refuse(ccl->job, status);
 }
 
-/* All but its window and memory of weft_malloc. */
+/* Frees all of a ccl but its window and memory of weft_malloc. */
 static void free_own(struct weft_ccl *ccl)
 {
     struct weft_job *const job = ccl->job;
@@ -188,7 +190,7 @@ static void forget(struct weft_ccl *ccl)
     weft_free(job, room);
 }
 
-/* Those that the program has left open. */
+/* Frees the ccls that the program has left open. */
 static void ccls_close(struct weft_job *job)
 {
     while (job->ccls != NULL) {

@@ -23,13 +23,13 @@ struct weft_pair_slice {
     uint64_t first, end, pieces;
 };
 
-/* A column's part of a member's room for pairs. */
+/* Returns a column's part of a member's room for pairs. */
 WEFT_INLINE unsigned char *weft_pair_room(const struct weft_column *c, int32_t member)
 {
     return c->view->room[member] + c->view->pairs + c->column * c->view->pair_part;
 }
 
-/* In a room: of what a sender has sent there; of what a receiver has read. */
+/* Returns a line of a room: of what a sender has sent there, or (read) what a receiver has read. */
 WEFT_INLINE struct weft_ccl_pair_line *
 weft_pair_line(const struct weft_column *c, unsigned char *room, bool read, int32_t member)
 {
@@ -44,7 +44,7 @@ WEFT_INLINE unsigned char *weft_pair_buffer(const struct weft_column *c, unsigne
     return room + lines + place * WEFT_CCL_PIECE;
 }
 
-/* Waits for a number in a line. One thread; false: in vain. */
+/* Waits for a number in a line. One thread calls it. False: waiting is in vain. */
 WEFT_INLINE bool weft_pair_await(const struct weft_column *c, const struct weft_ccl_pair_line *line,
                                  uint64_t piece, int32_t member)
 {
@@ -58,7 +58,7 @@ WEFT_INLINE bool weft_pair_await(const struct weft_column *c, const struct weft_
     return true;
 }
 
-/* One piece to the peer; all threads. */
+/* Sends one piece to the peer. All threads call it. False: waiting is in vain. */
 WEFT_INLINE bool weft_pair_send(const struct weft_column *c, const struct weft_ccl_side *side,
                                 const unsigned char *source, struct weft_span span, uint64_t piece)
 {
@@ -81,7 +81,8 @@ WEFT_INLINE bool weft_pair_send(const struct weft_column *c, const struct weft_c
     return true;
 }
 
-/* One piece from the peer; all threads. */
+/* Receives one piece from the peer. All threads call it. False: waiting is in vain, or calls
+ * differ. */
 WEFT_INLINE bool weft_pair_receive(const struct weft_column *c, const struct weft_ccl_side *side,
                                    unsigned char *target, struct weft_span span, uint64_t piece)
 {
@@ -107,7 +108,8 @@ WEFT_INLINE bool weft_pair_receive(const struct weft_column *c, const struct wef
     return true;
 }
 
-/* A column's slice, and the pieces that it has: one at least, which says that the call is made. */
+/* Returns a column's slice, and the pieces that it has: one at least, which says that the call is
+ * made. */
 WEFT_INLINE struct weft_pair_slice weft_pair_slice(const struct weft_column *c,
                                                    const struct weft_ccl_side *side)
 {
@@ -131,7 +133,7 @@ WEFT_INLINE struct weft_span weft_pair_span(const struct weft_column *c,
     return span;
 }
 
-/* All of it. A piece is sent before one is waited for. */
+/* Does an exchange. A piece is sent before one is waited for. False: it has failed. */
 WEFT_INLINE bool weft_pair_call(const struct weft_column *c, const struct weft_ccl_call *call,
                                 const struct weft_ccl_exchange *exchange)
 {

@@ -18,7 +18,7 @@
 #include "ccl/memory.h"
 #include "ccl/step.h"
 
-/* Of a vector, the bytes that each of so many columns has: the last ones may have less. */
+/* Returns the bytes of a vector that each of so many columns has: the last ones may have less. */
 WEFT_INLINE uint64_t weft_ccl_each(uint64_t bytes, uint32_t columns)
 {
     return ((bytes + 15) / 16 + columns - 1) / columns * 16;
@@ -68,7 +68,7 @@ WEFT_INLINE struct weft_pieces weft_pieces_cut(const struct weft_column *c,
     return p;
 }
 
-/* Of member m in a step; with two trips its part of the chunk, cut at 16 bytes. */
+/* Returns what is member m's in a step; with two trips its part of the chunk, cut at 16 bytes. */
 WEFT_INLINE struct weft_span weft_pieces_span(const struct weft_column *c,
                                               const struct weft_pieces *p, uint64_t step, int32_t m)
 {
@@ -85,7 +85,7 @@ WEFT_INLINE struct weft_span weft_pieces_span(const struct weft_column *c,
     return span;
 }
 
-/* The buffer of a sender in a part of a room, of the step c->pieces + back. */
+/* Returns the buffer of a sender in a part of a room, of the step `back` before c->pieces. */
 WEFT_INLINE unsigned char *weft_pieces_at(const struct weft_column *c, unsigned char *part,
                                           int32_t phase, int32_t back, int32_t sender)
 {
@@ -99,7 +99,8 @@ WEFT_INLINE unsigned char *weft_pieces_at(const struct weft_column *c, unsigned 
 enum { WEFT_PIECES_DEEP = 4 };
 #define WEFT_PIECES_DEEP_OF(most) ((most) >= 4 ? 1 : 4 / (most))
 
-/* So many wides, by some threads of which this is one. sent: into a room; taken: out of the own. */
+/* Copies so many wides, by some threads of which this is one. sent: into a room; taken: out of the
+ * own. */
 WEFT_INLINE void weft_pieces_copy(uint32_t mover, uint32_t movers, unsigned char *to,
                                   const bool sent, const unsigned char *from, const bool taken,
                                   uint32_t wides)
@@ -121,7 +122,7 @@ WEFT_INLINE void weft_pieces_copy(uint32_t mover, uint32_t movers, unsigned char
     }
 }
 
-/* Bytes of a block into a buffer, or out of it. */
+/* Copy bytes of a block into a buffer (_fill), or out of it (_empty). */
 WEFT_INLINE void weft_pieces_fill(const struct weft_column *c, unsigned char *buffer,
                                   const unsigned char *block, struct weft_span span)
 {
@@ -158,7 +159,7 @@ WEFT_INLINE void weft_pieces_send(const struct weft_column *c, const struct weft
                              weft_pieces_span(c, p, step, m));
 }
 
-/* Whether a member hands on to another, in the second trip. */
+/* Whether this call hands something on to member `to`, in the second trip. */
 WEFT_INLINE bool weft_pieces_hands(const struct weft_pieces *p, int32_t to)
 {
     return p->call->what == WEFT_CCL_REDUCE      ? to == p->call->root
@@ -166,7 +167,7 @@ WEFT_INLINE bool weft_pieces_hands(const struct weft_pieces *p, int32_t to)
                                                  : true;
 }
 
-/* What a wide becomes: to the target, or, with two trips, to all that get it. */
+/* Delivers a wide that is done: to the target, or, with two trips, to all that get it. */
 WEFT_INLINE void weft_pieces_deliver(const struct weft_column *c, const struct weft_pieces *p,
                                      struct weft_span span, uint32_t at, bool whole,
                                      struct weft_wide wide)
@@ -186,7 +187,7 @@ WEFT_INLINE void weft_pieces_deliver(const struct weft_column *c, const struct w
                                    wide);
 }
 
-/* The own wide at `at` and those of the others in the last step's buffers: their words. */
+/* Loads the words of the own wide at `at` and of those of the others in the last step's buffers. */
 WEFT_INLINE void weft_pieces_load(const struct weft_column *c, const unsigned char *own,
                                   struct weft_span span, uint32_t at, bool whole,
                                   const int32_t most, uint64_t word[2][WEFT_CCL_MEMBERS])
@@ -212,7 +213,7 @@ WEFT_INLINE struct weft_wide weft_pieces_put(const struct weft_column *c,
     return sum;
 }
 
-/* Wides `first` to `end` of a span, whole ones: many at once. */
+/* Puts whole wides of a span together, up to `end`: many at once. */
 WEFT_INLINE void weft_pieces_fold(const struct weft_column *c, const struct weft_pieces *p,
                                   struct weft_span span, uint32_t end, const unsigned char *own,
                                   const int32_t most, struct weft_ccl_how how)
@@ -234,7 +235,7 @@ WEFT_INLINE void weft_pieces_fold(const struct weft_column *c, const struct weft
     }
 }
 
-/* This member's part of what all have sent. */
+/* Puts this member's part of what all have sent together. */
 WEFT_INLINE void weft_pieces_fold_all(const struct weft_column *c, const struct weft_pieces *p,
                                       struct weft_span span, const int32_t most)
 {
@@ -254,7 +255,7 @@ WEFT_INLINE void weft_pieces_fold_all(const struct weft_column *c, const struct 
     }
 }
 
-/* What came from the root, in the first trip: to the target, and on to the others. */
+/* Takes what came from the root, in the first trip: to the target, and on to the others. */
 WEFT_INLINE void weft_pieces_pass(const struct weft_column *c, const struct weft_pieces *p,
                                   struct weft_span span)
 {
@@ -270,7 +271,7 @@ WEFT_INLINE void weft_pieces_pass(const struct weft_column *c, const struct weft
                                                    : weft_ccl_load_odd(own, 16 * i, span.bytes));
 }
 
-/* What came for this member in the step before. */
+/* Takes what came for this member in the step before. */
 WEFT_INLINE void weft_pieces_take(const struct weft_column *c, const struct weft_pieces *p,
                                   uint64_t step, const int32_t most)
 {
@@ -287,7 +288,7 @@ WEFT_INLINE void weft_pieces_take(const struct weft_column *c, const struct weft
                               weft_pieces_at(c, c->own, 0, 1, m), span);
 }
 
-/* What a member gives itself. */
+/* Copies what a member gives itself. */
 WEFT_INLINE void weft_pieces_keep(const struct weft_column *c, unsigned char *to,
                                   const unsigned char *from, uint32_t bytes)
 {
@@ -301,7 +302,7 @@ WEFT_INLINE void weft_pieces_keep(const struct weft_column *c, unsigned char *to
             weft_ccl_store_odd(to, 16 * i, bytes, weft_ccl_load_odd(from, 16 * i, bytes));
 }
 
-/* What others have put together of a step, and handed on so many steps before this one. */
+/* Takes what others have put together of a step, and handed on `back` steps before this one. */
 WEFT_INLINE void weft_pieces_collect(const struct weft_column *c, const struct weft_pieces *p,
                                      uint64_t step, int32_t back)
 {
@@ -311,7 +312,7 @@ WEFT_INLINE void weft_pieces_collect(const struct weft_column *c, const struct w
                               weft_pieces_span(c, p, step, m));
 }
 
-/* All of a call. most: no fewer than members. */
+/* Does a call by pieces. most: no fewer than members. False: it has failed. */
 WEFT_INLINE bool weft_pieces_call(struct weft_column *c, const struct weft_ccl_call *call,
                                   const int32_t most)
 {

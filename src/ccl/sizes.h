@@ -13,7 +13,7 @@ struct weft_ccl_sizes {
     uint64_t from[WEFT_CCL_MEMBERS + 1], to[WEFT_CCL_MEMBERS + 1];
 };
 
-/* What a step moves of a column's slice of the block from at[m] to at[m + 1]. */
+/* Returns what a step moves of a column's slice of the block from at[m] to at[m + 1]. */
 WEFT_INLINE struct weft_span weft_sizes_span(const struct weft_column *c, const uint64_t at[],
                                              int32_t m, uint64_t step)
 {
@@ -24,7 +24,7 @@ WEFT_INLINE struct weft_span weft_sizes_span(const struct weft_column *c, const 
     return span;
 }
 
-/* Bytes of the two sizes of each block: the receiver compares them. */
+/* Tells each receiver the bytes of its block here: weft_sizes_hear compares them with its own. */
 WEFT_INLINE void weft_sizes_tell(const struct weft_column *c, const struct weft_ccl_sizes *sizes)
 {
     WEFT_CCL_HEARD (c, m)
@@ -52,7 +52,8 @@ WEFT_INLINE bool weft_sizes_hear(const struct weft_column *c, const struct weft_
     return true;
 }
 
-/* Steps that send: of the largest block, which all heads tell. After they were heard. */
+/* Returns the number of steps that send, by the largest block, which all heads tell. They were
+ * heard before. */
 WEFT_INLINE uint64_t weft_sizes_steps(const struct weft_column *c, uint32_t size)
 {
     uint64_t most = 0;
@@ -64,7 +65,7 @@ WEFT_INLINE uint64_t weft_sizes_steps(const struct weft_column *c, uint32_t size
     return (weft_ccl_each(most * size, c->columns) + c->view->piece - 1) / c->view->piece;
 }
 
-/* All of it. */
+/* Does an all to all with blocks of any sizes. False: it has failed. */
 WEFT_INLINE bool weft_sizes_call(struct weft_column *c, const struct weft_ccl_call *call,
                                  const struct weft_ccl_sizes *sizes)
 {

@@ -16,7 +16,7 @@
 
 #include "ccl/column.h"
 
-/* A member's words, and its head, of a step in a part of a room. */
+/* Return where a member's words, and its head, of a step are in a part of a room. */
 WEFT_INLINE struct weft_ring_line *weft_words_at(const struct weft_column *c, unsigned char *part,
                                                  int32_t sender)
 {
@@ -49,7 +49,8 @@ WEFT_INLINE void weft_words_write(struct weft_ring_line *line, uint64_t data, ui
     weft_lap_write(line->word, (uint32_t)data | step << 32, data >> 32 | step << 32);
 }
 
-/* A barrier orders what came before it; other calls order nothing but their own data. */
+/* Tells members the head of a step. A barrier orders what came before it; other calls order nothing
+ * but their own data. */
 WEFT_INLINE void weft_words_tell(const struct weft_column *c, uint32_t what)
 {
     WEFT_CCL_HEARD (c, m) {
@@ -80,14 +81,14 @@ WEFT_INLINE struct weft_ring_line weft_words_poll_head(const struct weft_ring_li
 #endif
 }
 
-/* Sizes are each member's own. */
+/* Whether the heads of two calls differ, except in sizes, which are each member's own. */
 WEFT_INLINE bool weft_words_differ(uint64_t one, uint64_t other)
 {
     const bool sizes = (other & 15) == WEFT_CCL_ALLTOALL_SIZES;
     return ((one ^ other) & (sizes ? (1 << 14) - 1 : ~(uint64_t)0)) != 0;
 }
 
-/* False: a member makes another call, or waiting is in vain. */
+/* Waits for the members' heads. False: one makes another call, or waiting is in vain. */
 WEFT_INLINE bool weft_words_hear(const struct weft_column *c, uint32_t what)
 {
     WEFT_CCL_HEARD (c, m) {
@@ -124,7 +125,7 @@ WEFT_INLINE struct weft_ccl_flag *weft_piece_flag(const struct weft_column *c, u
     return (struct weft_ccl_flag *)(void *)(part + c->view->flags) + sender;
 }
 
-/* After a barrier of the block: all of the step c->pieces is on its way. */
+/* Tells members, after a barrier of the block, that all of the step c->pieces is on its way. */
 WEFT_INLINE void weft_piece_tell(const struct weft_column *c)
 {
     WEFT_CCL_HEARD (c, m)
@@ -133,7 +134,8 @@ WEFT_INLINE void weft_piece_tell(const struct weft_column *c)
                                    c->pieces, ORDER_piece_post);
 }
 
-/* All of a step is there, of all members, once the block has met. False: waiting is in vain. */
+/* Waits until all of a step is there, of all members, once the block has met. False: it is in
+ * vain. */
 WEFT_INLINE bool weft_piece_hear(const struct weft_column *c, uint64_t step)
 {
     WEFT_CCL_HEARD (c, m) {
@@ -150,10 +152,8 @@ WEFT_INLINE bool weft_piece_hear(const struct weft_column *c, uint64_t step)
 
 /* ---- the next step of words ------------------------------------------------------------------ */
 
-/*
- * The flags begin again: words of long ago must not be taken for new ones. Each member forgets
- * those in its own room, and all meet by a step of pieces, whose numbers never begin again.
- */
+/* Begins the flags again: words of long ago must not be taken for new ones. Each member forgets
+ * those in its own room, and all meet by a step of pieces, whose numbers never begin again. */
 WEFT_INLINE bool weft_step_again(struct weft_column *c)
 {
     uint64_t *const word = (uint64_t *)(void *)c->own;
@@ -167,7 +167,7 @@ WEFT_INLINE bool weft_step_again(struct weft_column *c)
     return weft_column_all(c->whole && weft_piece_hear(c, c->pieces));
 }
 
-/* False: waiting was in vain. */
+/* Goes on to the next step of words. False: waiting was in vain. */
 WEFT_INLINE bool weft_step_next(struct weft_column *c)
 {
     return !WEFT_UNLIKELY((uint32_t)++c->words == 0) || weft_step_again(c);

@@ -1,6 +1,4 @@
-/*
- * ccl/watch.c - what has gone wrong in columns, and who waits for whom, in words.
- */
+/* ccl/watch.c - says in words what has gone wrong in columns, and who waits for whom. */
 #include "ccl/call.h"
 #include "ccl/ccl.h"
 
@@ -8,7 +6,7 @@
 
 #include <stdio.h>
 
-/* "weft_ccl_allreduce of 100 elements, type 4, operation 0": of a head. */
+/* Says a head: "weft_ccl_allreduce of 100 elements, type 4, operation 0". */
 static void say_head(uint64_t head, char *text, size_t bytes)
 {
     static const char names[16][16] = {"?",        "barrier",        "allreduce",
@@ -28,7 +26,7 @@ static void say_head(uint64_t head, char *text, size_t bytes)
                  operations[head >> 8 & 7], (unsigned)(head >> 11 & 7));
 }
 
-/* What a column tells; as that is not seen by random mode, which takes many loads for idleness. */
+/* Loads what a column tells, unseen by random mode, which takes many loads for idleness. */
 static uint64_t load(const uint64_t *word)
 {
     return __atomic_load_n(word, __ATOMIC_RELAXED);
@@ -69,7 +67,7 @@ weft_status weft_ccl_check(weft_ccl *ccl)
     return status == before ? status : weft_job_agree_failure(job);
 }
 
-/* A rank, or the host program, waits in a column. */
+/* Says for whom a rank, or the host program, waits in a column. */
 static void waits_for(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
                       size_t bytes)
 {
@@ -81,7 +79,7 @@ static void waits_for(const struct weft_job *job, const struct weft_wait_seen *w
              wait->have);
 }
 
-/* The first record of a launched call that waits; NULL: none does. */
+/* Returns the first record of a launched call that waits; NULL: none does. */
 static const struct weft_ccl_trouble *find_wait(const struct weft_ccl *ccl)
 {
     for (int i = 0; i < ccl->view.columns * WEFT_CCL_MEMBERS; i++)
@@ -90,7 +88,7 @@ static const struct weft_ccl_trouble *find_wait(const struct weft_ccl *ccl)
     return NULL;
 }
 
-/* Launched calls have no rank that the watchdog could look at. */
+/* Watches launched calls, which have no rank that the watchdog could look at. */
 static void watch(struct weft_job *job, uint64_t now)
 {
     const double stall = job->config.stall_s, timeout = job->config.timeout_s;

@@ -8,7 +8,7 @@
 #include "ccl/memory.h"
 #include "ccl/step.h"
 
-/* Word i from `at` on of each block that is given. most: no fewer than members. */
+/* Loads word i from `at` on of each block that is given. most: no fewer than members. */
 WEFT_INLINE void weft_words_load(const struct weft_column *c, const struct weft_ccl_call *call,
                                  uint64_t at, uint32_t i, const int32_t most, uint64_t data[])
 {
@@ -19,7 +19,7 @@ WEFT_INLINE void weft_words_load(const struct weft_column *c, const struct weft_
                                     call->bytes);
 }
 
-/* `words` of each block. data: this thread's first ones. */
+/* Sends `words` words of each block. data: this thread's first ones. */
 WEFT_INLINE void weft_words_send(const struct weft_column *c, const struct weft_ccl_call *call,
                                  uint64_t at, uint32_t words, const int32_t most, uint64_t data[])
 {
@@ -120,7 +120,7 @@ WEFT_INLINE uint32_t weft_words_of(const struct weft_ccl_call *call, uint64_t at
     return (uint32_t)((left < WEFT_CCL_STEP ? left : (uint64_t)WEFT_CCL_STEP) + 7) / 8;
 }
 
-/* All of a call that is few. */
+/* Does a call by words. most: no fewer than members. False: it has failed. */
 WEFT_INLINE bool weft_words_call(struct weft_column *c, const struct weft_ccl_call *call,
                                  const int32_t most)
 {
