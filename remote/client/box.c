@@ -13,7 +13,7 @@ static bool is_array(const struct weft_box_side *side)
     return side->type == CU_MEMORYTYPE_ARRAY;
 }
 
-/* Between memory: slice by slice. */
+/* Copies a box between memory, slice by slice. */
 static CUresult copy_slices(const struct weft_box *box, CUstream stream)
 {
     static const uint64_t most = 1ull << 48;
@@ -65,7 +65,7 @@ static bool is_on(const struct weft_box_side *side, const struct client_device *
     return there == device;
 }
 
-/* What is memory begins at its address. */
+/* Copies a box. A side in memory begins at its address; its x, y and z are not used. */
 CUresult client_copy_box(const CUDA_MEMCPY3D *copy, CUstream stream)
 {
     struct client_route route = {client_now(), false};

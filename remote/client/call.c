@@ -1,4 +1,4 @@
-/* remote/client/call.c - records to sessions, and answers. Any thread. */
+/* remote/client/call.c - sends records to sessions, and takes answers. Any thread calls it. */
 #include "base/say.h"
 #include "remote/client/inside.h"
 
@@ -64,7 +64,7 @@ static weft_status take_output(struct weft_record *record)
     return client.unprinted > CLIENT_UNPRINTED ? WEFT_ERR_PROTOCOL : WEFT_OK;
 }
 
-/* Not under the lock, for a program's stdout may be full. */
+/* Prints what kernels have printed; not under the lock, for a program's stdout may be full. */
 void client_print(void)
 {
     struct client_output *output;
@@ -113,7 +113,7 @@ void client_fail_waiting(CUresult result)
         }
 }
 
-/* Lock held. */
+/* Drives the network, and takes what has come. The caller holds the lock. */
 static weft_status progress(bool *did)
 {
     if (client.left)
@@ -151,7 +151,7 @@ bool client_take_turns(void)
     return true;
 }
 
-/* Lock held; waits for room. */
+/* Writes a record, waiting for room. The caller holds the lock, given up while it waits. */
 static CUresult send(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, int lane)
 {
@@ -182,7 +182,7 @@ static CUresult send(const struct client_device *device, enum weft_call call, co
     return CUDA_SUCCESS;
 }
 
-/* Parts of a call of the program's, which have no error: who posts them goes on in any case. */
+/* Whether a call is part of one of the program's, and has no error: who posts it goes on anyway. */
 static bool is_part(enum weft_call call)
 {
     return call == WEFT_CALL_gate || call == WEFT_CALL_send || call == WEFT_CALL_signal ||
@@ -202,8 +202,8 @@ CUresult client_post(const struct client_device *device, enum weft_call call, co
     return client_tell(client_call(device, WEFT_CALL_mem_info, NULL, 0, NULL, 0, NULL));
 }
 
-/* Lock held; a free lane, waiting for one. 0: the job has failed. Who moves managed memory has two:
- * those who have the others may wait for a callback that touches it. */
+/* Takes a free lane, waiting for one. Lock held. 0: the job has failed. Who moves managed memory
+ * has two more: those who have the others may wait for a callback that touches it. */
 static int take_lane(struct client_call *call)
 {
     const int most = client_has_turn ? CLIENT_LANES : CLIENT_LANES - 2;

@@ -1,4 +1,4 @@
-/* remote/client/client.c - opening and closing, and the table. One thread at a time. */
+/* remote/client/client.c - opens and closes the client; the table. One thread at a time. */
 #include "remote/client/client.h"
 
 #include "base/fork.h"
@@ -21,7 +21,7 @@ static const struct weft_cuda_table client_table = {
 #undef CLIENT_FIELD
 };
 
-/* What a session says of one of its devices. */
+/* Asks a session for the facts of one of its devices. */
 static weft_status ask_facts(struct client_device *device)
 {
     struct weft_facts *facts = &device->known.facts;
@@ -48,7 +48,7 @@ static weft_status ask_facts(struct client_device *device)
     return WEFT_OK;
 }
 
-/* Devices in the order of the servers. */
+/* Meets the servers' devices, in the order of the servers. */
 static weft_status meet_devices(void)
 {
     weft_status status = WEFT_OK;
@@ -105,7 +105,7 @@ weft_status weft_client_join(const struct weft_cuda_table **table, const struct 
 
 static struct weft_servers servers;
 
-/* Whether all servers are on this host: then nobody else has to reach this process. */
+/* Returns who has to reach this process: nobody of other hosts, if all servers are on this one. */
 static enum weft_reach reach_of(void)
 {
     for (int i = 0; i < servers.count; i++)
@@ -114,7 +114,7 @@ static enum weft_reach reach_of(void)
     return WEFT_REACH_HOST;
 }
 
-/* The job of this program: where its processes meet. */
+/* Makes the job of this program: where its processes meet. */
 static weft_status make_job(struct weft_config *config)
 {
     int fd = -1;
@@ -174,8 +174,8 @@ weft_status weft_client_open(const struct weft_cuda_table **table, const struct 
     return status;
 }
 
-/* Other threads may be in calls: none of theirs is made any more, and they wait until all is
- * closed. */
+/* Leaves the job. Other threads may be in calls: none of theirs is made any more, and they wait
+ * until all is closed. */
 static void leave(void)
 {
     weft_lock(&client.lock);

@@ -18,17 +18,17 @@
 weft_status weft_client_open(const struct weft_cuda_table **table,
                              const struct weft_config *config);
 
-/*
- * The same where sessions are under way already: config names the job, in which this is process 0.
- * names: what messages call the servers, one each; they stay the caller's.
- */
+/* Does what weft_client_open does where sessions are under way already: config names the job, in
+ * which this is process 0. names: what messages call the servers, one each; they stay the
+ * caller's. */
 weft_status weft_client_join(const struct weft_cuda_table **table, const struct weft_config *config,
                              const char *const *names);
 
-/* Says good-bye to the servers; at most 5 s. At the end of the process at the latest. */
+/* Says good-bye to the servers; blocks for 5 s at most. Called at the end of the process at the
+ * latest. */
 void weft_client_close(void);
 
-/* Of a device: its server's name and its number there. */
+/* Returns the name of a device's server; *number: the device's number there. NULL: no device. */
 const char *weft_client_where(int device, int *number);
 
 /*

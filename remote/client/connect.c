@@ -54,7 +54,8 @@ weft_status weft_servers_parse(struct weft_servers *servers, const char *text)
 
 enum { QUIET_NS = 2000000000 };
 
-/* That it sends something; of one that is quiet for long, says so. */
+/* Waits until the server sends something; of one that is quiet for long, says so. False: it sends
+ * nothing. */
 static bool hears(int fd, const char *name, uint64_t deadline)
 {
     const uint64_t now = weft_now_ns();
@@ -68,7 +69,7 @@ static bool hears(int fd, const char *name, uint64_t deadline)
     return weft_socket_await(fd, POLLIN, -1, deadline);
 }
 
-/* All of it, by the deadline. */
+/* Receives all bytes, by the deadline. */
 static bool receive(int fd, const char *name, void *data, size_t bytes, uint64_t deadline)
 {
     while (bytes > 0) {

@@ -1,6 +1,4 @@
-/*
- * remote/client/connect.h - asking a server for a session.
- */
+/* remote/client/connect.h - asks a server for a session. */
 #ifndef WEFT_REMOTE_CLIENT_CONNECT_H
 #define WEFT_REMOTE_CLIENT_CONNECT_H
 
@@ -14,11 +12,11 @@ struct weft_servers {
     char name[WEFT_LINK_SERVERS][WEFT_ROOT_BYTES]; /* HOST:PORT, as it was written */
 };
 
-/* HOST:PORT,... Errors: CONFIG, said: malformed, one twice, too many, none. */
+/* Takes HOST:PORT,... apart. Errors: CONFIG, said: malformed, one twice, too many, none. */
 weft_status weft_servers_parse(struct weft_servers *servers, const char *text);
 
-/* Asks one. Blocking, at most seconds. Errors: TIMEOUT, PEER_LOST, PROTOCOL, CONFIG (refused),
- * said. */
+/* Asks one server. Blocking, `seconds` at most. Errors: TIMEOUT, PEER_LOST, PROTOCOL, CONFIG
+ * (refused), said. */
 weft_status weft_server_ask(const struct weft_servers *servers, int server,
                             const struct weft_hello_request *request, const struct weft_key *key,
                             double seconds, struct weft_hello_answer *answer);

@@ -41,8 +41,8 @@ static CUresult synchronize(const struct copy *c)
     return client_synchronize(c->at, c->stream);
 }
 
-/* By the memory's own device, in its default stream: after the copy's stream, and done on return.
- */
+/* Has the memory's own device do a copy, in its default stream: after the copy's stream, and done
+ * on return. */
 static CUresult elsewhere(const struct copy *c, struct client_device *device,
                           CUresult (*run)(const struct copy *))
 {
@@ -71,7 +71,8 @@ static void look_at_host(struct copy *c)
     weft_unlock(&client.lock);
 }
 
-/* Between the stream's device and memory that the sessions have mapped, by its driver. */
+/* Whether a copy is between the stream's device and memory that the sessions have mapped: then the
+ * device's driver makes it. */
 static bool goes_direct(const struct copy *c)
 {
     return c->region != NULL && c->region->shared &&
@@ -80,10 +81,8 @@ static bool goes_direct(const struct copy *c)
 
 /* ---- between processes ----------------------------------------------------------------------- */
 
-/*
- * To memory of that process, by pieces: the source hears when the gate in the stream is reached. A
- * program sends its own memory.
- */
+/* Copies to memory of a process by pieces: the source hears when the gate in the stream is reached.
+ * A program sends its own memory. */
 static CUresult by_pieces(const struct copy *c, struct client_copy copy, int process, uint64_t key,
                           uint64_t offset)
 {
@@ -136,7 +135,7 @@ static CUresult to_host(struct copy *c)
 
 /* ---- inside records -------------------------------------------------------------------------- */
 
-/* How many rows of a copy the next record takes, and how wide: a wide row goes in parts. */
+/* Returns how many rows of a copy the next record takes, and *width: a wide row goes in parts. */
 static uint64_t next_rows(const struct copy *c, uint64_t row, uint64_t at, uint64_t *width)
 {
     const uint64_t whole = WEFT_COPY_INSIDE / c->bytes, left = c->rows - row;
@@ -145,7 +144,7 @@ static uint64_t next_rows(const struct copy *c, uint64_t row, uint64_t at, uint6
     return whole == 0 ? 1 : whole < left ? whole : left;
 }
 
-/* Rows that lie apart, one behind the other, or back. */
+/* Copies rows that lie apart to lie one behind the other, or (not `in`) back. */
 static void pack(char *packed, char *apart, uint64_t pitch, uint64_t width, uint64_t rows, bool in)
 {
     for (uint64_t r = 0; r < rows; r++)
@@ -155,7 +154,7 @@ static void pack(char *packed, char *apart, uint64_t pitch, uint64_t width, uint
             memcpy(apart + r * pitch, packed + r * width, width);
 }
 
-/* Between host and device, a record for each 64 KiB. */
+/* Copies between host and device inside records, one for each 64 KiB. */
 static CUresult copy_inside(const struct copy *c)
 {
     const bool in = client_on_device(c->to_place);

@@ -41,7 +41,7 @@ static void serve(void *argument)
     }
 }
 
-/* before: whose handler it was. */
+/* Handles a signal. before: the handler that was there before this one. */
 static void on_fault(const struct sigaction *before, int number, siginfo_t *info, void *context)
 {
     enum { WRITES = 2, EXECUTES = 16 }; /* of a page fault's error code */

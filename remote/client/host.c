@@ -61,7 +61,7 @@ void client_region_drop(struct weft_client_region *region)
     free(region);
 }
 
-/* Sessions that have mapped it forget it; what their devices do with it comes first. */
+/* Has sessions that have mapped memory forget it; what their devices do with it comes first. */
 static void unshare_from(uint64_t address, int processes)
 {
     for (int p = 1; p < processes; p++) {
@@ -72,7 +72,7 @@ static void unshare_from(uint64_t address, int processes)
     }
 }
 
-/* Or with none. */
+/* Shares memory with all sessions. False: one could not map it, and none has it. */
 static bool share_with_all(const struct weft_share *share)
 {
     for (int p = 1; p < client.links.processes; p++)
@@ -119,7 +119,7 @@ CUresult client_host_alloc(void **memory, size_t bytes, unsigned flags)
     return region != NULL ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* Lock held; NULL: no such memory begins there. */
+/* Finds pinned memory that begins at an address; NULL: there is none. Lock held. */
 static struct weft_client_region *pinned_at(void *memory, bool ours)
 {
     struct weft_client_region *region = client_region_at(memory, 1);
@@ -129,7 +129,8 @@ static struct weft_client_region *pinned_at(void *memory, bool ours)
                : NULL;
 }
 
-/* What the devices still copy to and from it comes first. */
+/* Drops pinned memory, once the devices copy nothing to or from it; none: the error if there is no
+ * such memory. */
 static CUresult drop_pinned(void *memory, bool ours, CUresult none)
 {
     CUresult result = CUDA_SUCCESS;

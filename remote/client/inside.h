@@ -136,44 +136,45 @@ extern struct weft_client client;
 
 /* ---- call.c. Without the lock; they take it. */
 struct client_device *client_now(void); /* NULL: no context is current */
-/* Waits for the answer; NULL: only its error counts, which is the call's own. */
+/* Makes a call, and waits for the answer; answer NULL: only its error counts. Returns its error. */
 CUresult client_call(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer);
-/* What the program hears: of a good result, the error of a call that nobody waited for, once. */
+/* Returns what the program hears: of a good result, the error of a call without a wait, once. */
 CUresult client_tell(CUresult result);
-/* Does not wait, but for room. */
+/* Makes a call without waiting for its end; it may wait for room. */
 CUresult client_post(const struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes);
-/* The same for a call of these words alone. */
+/* The same calls with words alone: CLIENT_CALL(device, name, answer, words...), CLIENT_POST. */
 #define CLIENT_WORDS(...)                                                                          \
     (const uint64_t[]){__VA_ARGS__}, sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
 #define CLIENT_CALL(device, name, answer, ...)                                                     \
     client_call(device, WEFT_CALL_##name, CLIENT_WORDS(__VA_ARGS__), NULL, 0, answer)
 #define CLIENT_POST(device, name, ...)                                                             \
     client_post(device, WEFT_CALL_##name, CLIENT_WORDS(__VA_ARGS__), NULL, 0)
-/* A handle as a word. */
+/* Turns a handle into a word. */
 #define WORD(value) ((uint64_t)(uintptr_t)(value))
 /* The calling thread moves managed memory (managed.c): it prints nothing of kernels. */
 extern _Thread_local bool client_has_turn;
-/* What kernels have printed, in the order of the answers. */
+/* Prints what kernels have printed, in the order of the answers. */
 void client_print(void);
-/* Waits for what a stream of that device has been given so far; NULL: its default stream, which is
- * not asked where the device was given nothing since. */
+/* Waits for what a stream of a device has been given so far; NULL: its default stream, which is not
+ * asked where the device was given nothing since. */
 CUresult client_synchronize(struct client_device *device, CUstream stream);
-/* Lock held, but given up for a while: others have their turn. False: the job has failed. */
+/* Drives the network, and gives the lock, which is held, up for a while: others have their turn.
+ * False: the job has failed. */
 bool client_take_turns(void);
-/* Drives the network; then sleeps until something comes, or at most so many ns. Without the lock.
- */
+/* Drives the network; then sleeps until something comes, for `longest` ns at most. Takes the
+ * lock. */
 void client_nap(uint64_t longest);
-/* Those who wait for an answer get this one. Lock held. */
+/* Ends the calls that wait for an answer, with this result. Lock held. */
 void client_fail_waiting(CUresult result);
 
 /* ---- tasks.c */
-/* A number for a copy; waits for one. Errors: DEVICES_UNAVAILABLE. */
+/* Takes a number for a copy, waiting for one. Errors: DEVICE_UNAVAILABLE. */
 CUresult client_number(const struct client_copy *copy, uint32_t *number);
 void client_start_tasks(void);
-/* Once all records are away, or two seconds have passed. From then on nobody but the caller touches
- * the network. */
+/* Ends the tasks, once all records are away, or two seconds have passed. From then on nobody but
+ * the caller touches the network. */
 void client_stop_tasks(void);
 weft_status client_copy_notice(void *context, int process, enum weft_copy_step step,
                                uint32_t number);
@@ -183,7 +184,7 @@ struct client_route {
     struct client_device *device;
     bool fixed; /* a handle has named the device */
 };
-/* A stream's route: its own device's, the current one's for a default stream. */
+/* Finds a stream's route: its own device's, the current one's for a default stream. */
 CUresult client_route_stream(struct client_route *route, CUstream stream);
 struct client_device *client_device_of(CUarray array); /* NULL: it is none */
 
@@ -200,44 +201,45 @@ static inline bool client_on_device(enum client_place place)
     return place == CLIENT_ARENA || place == CLIENT_GLOBAL;
 }
 enum client_place client_find(uint64_t address, uint64_t bytes, struct client_device **device);
-/* The region in which all of it lies; NULL: none. Lock held. */
+/* Finds the region in which all of the memory lies; NULL: none. Lock held. */
 struct weft_client_region *client_region_at(const void *memory, size_t bytes);
-/* Whether the program knows all of it as pinned, and the region it lies in. Takes the lock. */
+/* Whether all of the memory is pinned, and *region in which it lies. Takes the lock. */
 bool client_pinned(const void *memory, size_t bytes, struct weft_client_region *region);
-/* Makes it known to the network. NULL: no memory for that. Takes the lock. */
+/* Registers memory with the network. NULL: no memory for that. Takes the lock. */
 struct weft_client_region *client_region_add(struct weft_client_region region);
 void client_region_drop(struct weft_client_region *region); /* lock held */
-/* Reserves addresses for every device, here and there. */
+/* Reserves addresses for every device, here and at its session. */
 weft_status client_open_memory(void);
 CUresult client_alloc_on(struct client_device *device, CUdeviceptr *address, size_t bytes);
-/* As client_free, whose error is its own: of what the program has not had. */
+/* Frees memory that the program has not had. Returns only its own error (see client_tell). */
 CUresult client_free_own(CUdeviceptr address);
-/* All allocations of a device go: it is reset. */
+/* Forgets all allocations of a device, which is reset. */
 void client_forget_memory(struct client_device *device);
-/* Among the addresses of which device; NULL: of none. A signal handler may ask, too. */
+/* Returns the device among whose addresses this one is; NULL: none. A signal handler may ask,
+ * too. */
 struct client_device *client_device_around(uint64_t address);
 
 /* ---- reach.c. Without the lock. */
 /*
- * Whether that memory of another server's device can be used by a device itself, in its streams.
- * Waits for both servers where a part of it is not mapped there yet. False: the way over the host
- * is left, now or for good.
+ * Whether a device can use memory of another server's device itself, in its streams. Waits for both
+ * servers where a part of it is not mapped there yet. False: the way over the host is left, now or
+ * for good.
  */
 bool client_reaches(struct client_device *device, const struct client_device *far, uint64_t address,
                     uint64_t bytes);
-/* Of that memory what no allocation of its device lies in any more; before the server gives it
- * back. */
+/* Has devices let go memory in which no allocation of its device lies any more, before the server
+ * gives it back. */
 void client_reach_no_more(const struct client_device *far, uint64_t address, uint64_t bytes);
 /* Whether kernels of a device can reach the other's memory. Two servers are asked, once: that makes
  * contexts of both devices. */
 bool client_can_reach(const struct weft_known *device, const struct weft_known *peer);
-/* cuCtxEnablePeerAccess, and its counterpart. */
+/* Does cuCtxEnablePeerAccess (on), or cuCtxDisablePeerAccess. */
 CUresult client_let(struct client_device *device, struct client_device *peer, bool on);
-/* New memory of a device is mapped by whom it is enabled for. Errors: those of the servers. */
+/* Has new memory of a device mapped where it is enabled. Errors: those of the servers. */
 CUresult client_reach_new(const struct client_device *far, uint64_t address, uint64_t bytes);
-/* Waits for devices whose kernels may use memory of that one. Errors: of what they were given. */
+/* Waits for devices whose kernels may use memory of `far`. Errors: of what they were given. */
 CUresult client_peers_wait(const struct client_device *far);
-/* A device is reset: it reaches nothing, and nothing is enabled for it. */
+/* Takes note that a device is reset: it reaches nothing, and nothing is enabled for it. */
 void client_reach_reset(struct client_device *device);
 
 /* ---- fault.c: a thread has touched memory that is closed to it. */
@@ -254,21 +256,21 @@ enum client_fault_answer {
 
 /* Starts the task, which calls `answer` for each fault. Once, until it is closed. False: said. */
 bool client_faults_open(enum client_fault_answer (*answer)(const struct client_fault *fault));
-/* The handler is there, also where the program has put its own in its place. */
+/* Installs the fault handler, also where the program has put its own in its place. */
 void client_faults_watch(void);
 void client_faults_close(void);
 
 /* ---- managed.c. Without the lock. */
-/* Of the current device. flags: of mapped host memory; 0: it is managed. */
+/* Allocates managed memory of the current device. flags: of mapped host memory; 0: managed. */
 CUresult client_managed_alloc(CUdeviceptr *address, size_t bytes, unsigned flags);
-/* Ends the one that begins there, once devices are idle: the allocation around it, to be freed.
- * None begins there: the address itself. */
+/* Ends the managed block that begins at an address, once devices are idle, and returns the
+ * allocation around it, to be freed. None begins there: returns the address itself. */
 CUdeviceptr client_managed_end(CUdeviceptr address, bool mapped);
 bool client_managed_at(uint64_t address, unsigned *flags);
-/* A post, or with an answer a call, of work that may use any memory that the device reaches. */
+/* Posts work, or (answer) calls it, that may use any memory that the device reaches. */
 CUresult client_work(struct client_device *device, enum weft_call call, const uint64_t *words,
                      uint32_t count, const void *extra, uint32_t bytes, struct client_call *answer);
-/* Before a copy, or a fill; and once it is given. */
+/* client_give comes before a copy or a fill; client_given once it is given. */
 CUresult client_give(struct client_device *device, uint64_t to, uint64_t from);
 void client_given(void);
 void client_managed_close(void);                              /* a callback has touched some */
@@ -278,15 +280,15 @@ void client_managed_stop(void);
 
 /* ---- copy.c */
 CUresult client_copy_plain(uint64_t to, uint64_t from, uint64_t bytes, CUstream stream, bool waits);
-/* Of a box of memory the first slice. */
+/* Copies the first slice of a box of memory; waits: until it is done. */
 CUresult client_copy_slice(const struct weft_box *box, CUstream stream, bool waits);
-/* All of it by the driver of that device's server. */
+/* Has the driver of a device's server copy all of a box. */
 CUresult client_copy_near(const struct client_device *device, const struct weft_box *box,
                           CUstream stream);
 
 /* ---- module.c */
 struct client_function *client_function_on(const struct client_device *device, CUfunction function);
-/* Its handle there, for which it is loaded. */
+/* Gives a function's handle at a device's server, for which it is loaded. */
 CUresult client_function(const struct client_device *device, CUfunction function, uint64_t *handle);
 
 #define CLIENT_DECLARE(field, function) __typeof__(function) client_##field;

@@ -23,7 +23,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct object *objects; /* 0 is nobody's */
 static uint32_t hint = 1;
 
-/* Lock held; NULL: there is none. */
+/* Finds the object of a number; NULL: there is none. Lock held. */
 static struct object *object_of(uint64_t number)
 {
     struct object *object = objects != NULL ? &objects[number % OBJECTS] : NULL;
@@ -33,7 +33,7 @@ static struct object *object_of(uint64_t number)
                : NULL;
 }
 
-/* 0: no room. */
+/* Makes an object; returns its number, 0: there is no room. */
 static uint64_t make_object(struct client_device *device, uint64_t handle)
 {
     uint64_t number = 0;
@@ -84,7 +84,7 @@ static uint64_t word_of(const struct weft_row_argument *argument)
     return word;
 }
 
-/* At a multiple of `unit`. */
+/* Appends bytes to the call, and fills up to a multiple of `unit`. */
 static CUresult put(struct call *call, const void *bytes, uint64_t count, uint32_t unit)
 {
     const uint64_t room = (count + unit - 1) / unit * unit;
@@ -97,7 +97,7 @@ static CUresult put(struct call *call, const void *bytes, uint64_t count, uint32
     return CUDA_SUCCESS;
 }
 
-/* The first object says where the call is made, and in which stream. */
+/* Takes an object: the first one says where the call is made, and in which stream. */
 static CUresult lead(struct call *call, uint64_t number, uint64_t *word)
 {
     CUresult result = CUDA_SUCCESS;
@@ -119,7 +119,7 @@ static CUresult lead(struct call *call, uint64_t number, uint64_t *word)
     return result;
 }
 
-/* The stream of this call, on its device. */
+/* Uses a stream, on the call's device, for this call. */
 static CUresult use_stream(struct call *call, CUstream stream)
 {
     struct client_route route = {call->of.device, false};
@@ -130,7 +130,7 @@ static CUresult use_stream(struct call *call, CUstream stream)
                                                                      : result;
 }
 
-/* What was set belongs to its later calls. */
+/* Keeps what a call has set for the later calls of its first object. */
 static void keep(const struct call *call)
 {
     pthread_mutex_lock(&lock);
@@ -140,8 +140,8 @@ static void keep(const struct call *call)
     pthread_mutex_unlock(&lock);
 }
 
-/* Managed memory is of both: where either may be meant the object says which; but of a handle of
- * cuBLAS, not to cuBLASLt. */
+/* Whether memory is the host's. Managed memory is of both: where either may be meant the object
+ * says which; but of a handle of cuBLAS, not to cuBLASLt. */
 static bool is_of_host(const struct call *call, uint64_t address, uint64_t bytes, bool either)
 {
     struct client_device *device;
@@ -153,7 +153,7 @@ static bool is_of_host(const struct call *call, uint64_t address, uint64_t bytes
             client_managed_at(address, &flags));
 }
 
-/* Memory of the host travels with the call, or its answer. */
+/* Packs memory of the host, which travels with the call, or its answer. */
 static CUresult pack_memory(struct call *call, const struct weft_row_argument *argument,
                             uint32_t index, uint64_t *word)
 {
@@ -172,7 +172,7 @@ static CUresult pack_memory(struct call *call, const struct weft_row_argument *a
     return CUDA_SUCCESS;
 }
 
-/* The word of an argument; a value that is host memory travels. */
+/* Packs the word of an argument; a value that is host memory travels. */
 static CUresult pack(struct call *call, const struct weft_row_argument *argument, uint32_t index)
 {
     uint64_t word = word_of(argument);
@@ -204,7 +204,7 @@ static CUresult pack(struct call *call, const struct weft_row_argument *argument
     return result == CUDA_SUCCESS ? put(call, &word, sizeof(word), sizeof(word)) : result;
 }
 
-/* What an answer brings, to where the program wants it. */
+/* Takes what an answer brings to where the program wants it. */
 static CUresult unpack(const struct call *call, const struct weft_row_argument *arguments,
                        uint32_t count, const struct client_call *answer)
 {

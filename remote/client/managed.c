@@ -57,7 +57,7 @@ struct client_block *managed_block(uint64_t address)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* The host's memory, in the place of addresses that were kept free. `managed_turn` is held. */
+/* Puts the host's memory in the place of addresses that were kept free. `managed_turn` is held. */
 static CUresult map(struct client_block *b)
 {
     struct client_call made = {0};
@@ -123,7 +123,8 @@ CUresult client_managed_alloc(CUdeviceptr *address, size_t bytes, unsigned flags
     return result;
 }
 
-/* Ends the block that begins there, or one of that device: the allocation around it; 0: none. */
+/* Ends the block that begins at `base`, or one of the device `home`; returns the allocation around
+ * it; 0: none. */
 static CUdeviceptr end_block(CUdeviceptr base, bool mapped, const struct client_device *home)
 {
     struct client_block **at = &managed_blocks, *b;
@@ -161,7 +162,7 @@ void client_managed_forget(struct client_device *home)
     home->paging = NULL;
 }
 
-/* All of it is open from then on, for threads that go on. */
+/* Opens all managed memory for good, for threads that go on, and forgets it. */
 void client_managed_stop(void)
 {
     if (!managed_enter(false))

@@ -15,7 +15,8 @@ static const uint64_t granule = 2 << 20;
 
 /* ---- ranges of the devices ------------------------------------------------------------------- */
 
-/* Keeps everything else of this process away. Sessions in one address space do it themselves. */
+/* Keeps everything else of this process away from a range of addresses. Sessions in one address
+ * space do it themselves. */
 static bool keep(uint64_t base, uint64_t span)
 {
     if (client.links.one_address_space)
@@ -84,10 +85,9 @@ struct client_device *client_device_around(uint64_t address)
     return NULL;
 }
 
-/*
- * Drivers give variables of two devices the same address: the current one's comes first. What goes
- * beyond the end of one is memory of nobody, not of the host.
- */
+/* Returns the device that has these bytes in a variable. Drivers give variables of two devices the
+ * same address: the current one's comes first. What goes beyond the end of one is memory of nobody,
+ * not of the host. */
 static struct client_device *device_with(uint64_t address, uint64_t bytes)
 {
     struct client_device *mine = client_now();
@@ -119,7 +119,7 @@ enum client_place client_find(uint64_t address, uint64_t bytes, struct client_de
     return place;
 }
 
-/* What a server has allocated: among the device's addresses, and where nothing else is. */
+/* Whether what a server has allocated is among the device's addresses, where nothing else is. */
 static bool is_free(const struct client_device *device, uint64_t address, uint64_t bytes)
 {
     const struct weft_ranges *blocks = &device->blocks;
@@ -131,7 +131,7 @@ static bool is_free(const struct client_device *device, uint64_t address, uint64
     return next == blocks->count || blocks->list[next].at - address >= bytes;
 }
 
-/* Takes it from the list; NULL: nothing begins there. */
+/* Takes an allocation from the list, and returns its device; NULL: nothing begins there. */
 static struct client_device *forget(CUdeviceptr address)
 {
     struct client_device *device = client_device_around(address);
@@ -199,7 +199,7 @@ CUresult client_alloc_managed(CUdeviceptr *address, size_t bytes, unsigned flags
                : CUDA_ERROR_INVALID_VALUE;
 }
 
-/* Allocated at once: what the stream does later may use it. */
+/* Allocates at once: what the stream does later may use it. */
 CUresult client_alloc_async(CUdeviceptr *address, size_t bytes, CUstream stream)
 {
     struct client_route route = {client_now(), false};
@@ -230,7 +230,7 @@ CUresult client_free_async(CUdeviceptr address, CUstream stream)
 
 /* ---- fills ----------------------------------------------------------------------------------- */
 
-/* Of pinned memory of the program: by the host, after the stream. */
+/* Fills pinned memory of the program: the host does it, after the stream. */
 static CUresult fill_host(struct client_device *device, unsigned char *to, size_t pitch, int value,
                           size_t width, size_t rows, CUstream stream)
 {
@@ -243,7 +243,8 @@ static CUresult fill_host(struct client_device *device, unsigned char *to, size_
     return result;
 }
 
-/* Of another device by that, in its default stream: after the stream, and done on return. */
+/* Fills rows. Memory of another device is filled by that, in its default stream: after the stream,
+ * and done on return. */
 CUresult client_fill8_rows(CUdeviceptr to, size_t pitch, unsigned char value, size_t width,
                            size_t rows, CUstream stream)
 {

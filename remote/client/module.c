@@ -1,6 +1,6 @@
 /*
  * remote/client/module.c - code: an image goes to a server when one of its kernels or variables is
- * first used there. Any thread; loading has a lock of its own.
+ * first used there. Any thread calls it; loading has a lock of its own.
  */
 #include "base/say.h"
 #include "remote/client/inside.h"
@@ -32,7 +32,7 @@ CUresult client_library_load(CUlibrary *library, const void *code, CUjit_option 
     return CUDA_SUCCESS;
 }
 
-/* Sends it to a device's server, once. `loading` held. */
+/* Sends a library to a device's server, once. `loading` is held. */
 static CUresult load(const struct client_device *device, struct client_library *library)
 {
     uint64_t *handle = &library->handles[device->known.process];
@@ -94,7 +94,7 @@ static CUresult take_layout(struct client_kernel *kernel, const struct weft_para
     return CUDA_SUCCESS;
 }
 
-/* The kernel's handle at a device's server. `loading` held. */
+/* Finds the kernel's handle at a device's server. `loading` is held. */
 static CUresult find_there(const struct client_device *device, struct client_kernel *kernel)
 {
     static struct weft_parameter parameters[WEFT_KERNEL_PARAMETERS];
@@ -150,7 +150,8 @@ CUresult client_library_kernel(CUkernel *result, CUlibrary library, const char *
     return CUDA_SUCCESS;
 }
 
-/* Once for each context of a device. */
+/* Gives a kernel's function, and notes what its launches may have. The runtime calls it once for
+ * each context of a device. */
 CUresult client_kernel_function(CUfunction *function, CUkernel kernel)
 {
     int threads = 0, shared = 0;
@@ -206,8 +207,8 @@ static uint64_t threads_of(const CUlaunchConfig *c)
     return (uint64_t)c->blockDimX * c->blockDimY * c->blockDimZ;
 }
 
-/* What no launch of that kernel may have is told at once, also where it has to wait for its turn.
- */
+/* Checks a launch: what none of that kernel may have is told at once, also where it has to wait for
+ * its turn. */
 static CUresult check(const struct client_device *device, CUfunction function,
                       const CUlaunchConfig *c)
 {

@@ -17,7 +17,7 @@ static _Thread_local bool gives_later;
 
 /* ---- chunks; managed_turn is held ------------------------------------------------------------ */
 
-/* How many from there on are in the same state. */
+/* Returns how many chunks from `first` on are in the same state. */
 static uint64_t run_of(const struct client_block *b, uint64_t first)
 {
     uint64_t end = first;
@@ -62,7 +62,8 @@ static CUresult wait_for_copies(const struct client_block *b)
     return CLIENT_CALL(b->home, stream_synchronize, NULL, WORD(b->home->paging));
 }
 
-/* Closed first, so that no later store of the host's is left out. */
+/* Closes a block and copies to the device what the host wrote. Closed first, so that no later store
+ * of the host's is left out. */
 static CUresult give(struct client_block *b)
 {
     CUresult result = CUDA_SUCCESS;
@@ -80,7 +81,7 @@ static CUresult give(struct client_block *b)
     return copied && result == CUDA_SUCCESS ? wait_for_copies(b) : result;
 }
 
-/* Before work for any device, which may reach another one's memory. */
+/* Closes all blocks before work for any device, which may reach another one's memory. */
 static CUresult give_all(void)
 {
     CUresult result = CUDA_SUCCESS;
@@ -96,7 +97,7 @@ static CUresult give_all(void)
     return result;
 }
 
-/* For all that devices were given. `work` is held, too; blocks may come and go. */
+/* Waits for all that devices were given. `work` is held, too; blocks may come and go. */
 static CUresult wait_for_devices(void)
 {
     CUresult result = CUDA_SUCCESS;
@@ -114,7 +115,7 @@ static CUresult wait_for_devices(void)
     return result;
 }
 
-/* The devices are idle. */
+/* Copies chunks from the device to the host and opens them. The devices are idle. */
 static CUresult fetch(struct client_block *b, uint64_t first, uint64_t count, enum state state)
 {
     CUresult result = copy(b, first, count, false);
@@ -124,7 +125,7 @@ static CUresult fetch(struct client_block *b, uint64_t first, uint64_t count, en
     return result == CUDA_SUCCESS ? managed_set(b, first, count, state) : result;
 }
 
-/* How many are opened, of which the first is touched: the more, the longer it goes on so. */
+/* Returns how many chunks to open, the touched one first: the more, the longer it goes on so. */
 static uint64_t next_run(struct client_block *b, uint64_t chunk)
 {
     const uint64_t alike = run_of(b, chunk);
@@ -143,7 +144,7 @@ static uint64_t chunk_of(const struct client_block *b, uint64_t address)
     return (address - b->base) / CHUNK;
 }
 
-/* `managed_turn` is held; but in a callback the devices are idle. */
+/* Opens the touched chunk. `managed_turn` is held; devices are idle, but for a callback's touch. */
 static CUresult open_chunk(struct client_block *b, const struct client_fault *fault)
 {
     const uint64_t chunk = chunk_of(b, fault->address);
@@ -192,7 +193,7 @@ void client_given(void)
     gives_later = false;
 }
 
-/* `work` and `managed_turn` are held, and left. */
+/* Closes blocks before work that may use them. `work` and `managed_turn` are held, and left. */
 static CUresult let_give(struct client_device *device)
 {
     device->works = true;
@@ -235,7 +236,8 @@ void client_managed_close(void)
     }
 }
 
-/* Small blocks are there for system calls, too, which raise no signal. */
+/* Opens small blocks again once devices are idle: they are then there for system calls, too, which
+ * raise no signal. */
 void client_managed_idle(const struct client_device *device)
 {
     CUresult result = CUDA_SUCCESS;

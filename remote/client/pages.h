@@ -23,14 +23,15 @@ struct client_block {
 extern struct client_block *managed_blocks;
 extern struct weft_lock managed_turn; /* guards them */
 
-/* gives: work to devices, or waits for what they were given. False: there is no such memory. */
+/* Enters, to give work to devices, or wait for what they were given (gives), or not. False: there
+ * is no managed memory. */
 bool managed_enter(bool gives);
 void managed_leave(bool gives);
-/* With managed_turn. NULL: none is there. */
+/* Finds the block that has an address; NULL: none. managed_turn is held. */
 struct client_block *managed_block(uint64_t address);
-/* Opens so many chunks, or closes them. With managed_turn. Errors: OUT_OF_MEMORY. */
+/* Opens `count` chunks, or closes them. managed_turn is held. Errors: OUT_OF_MEMORY. */
 CUresult managed_set(struct client_block *b, uint64_t first, uint64_t count, enum state state);
-/* What becomes of a touch. Without the locks. */
+/* Answers a touch of closed memory. The caller has none of the locks. */
 enum client_fault_answer managed_answer(const struct client_fault *fault);
 
 #endif

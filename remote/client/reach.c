@@ -17,7 +17,7 @@ static unsigned char *peer_of(struct client_device *device, const struct client_
     return &device->peers[far - client.device];
 }
 
-/* As far as is known. */
+/* Whether a device may reach memory of another, as far as is known. */
 static bool may_reach(struct client_device *device, const struct client_device *far)
 {
     const struct weft_record_link *link = client.links.link;
@@ -28,7 +28,7 @@ static bool may_reach(struct client_device *device, const struct client_device *
            (*peer_of(device, far) & CLIENT_APART) == 0;
 }
 
-/* Whether a device of the same server reaches the slab around an address, and which that is. */
+/* Whether a device of the same server reaches the slab around an address; *slab: that slab. */
 static bool find_beside(const struct client_device *device, uint64_t address,
                         struct weft_range *slab)
 {
@@ -50,8 +50,8 @@ static CUresult import(const struct client_device *device, const struct client_d
     return CLIENT_CALL(device, import, NULL, far->base, far->span, slab.at, slab.bytes, ticket);
 }
 
-/* The slab around an address; a server may say anything. NOT_READY: others fill its way to the
- * device's server. */
+/* Asks the owner for the slab around an address; a server may say anything. NOT_READY: others fill
+ * its way to the device's server. */
 static CUresult ask_owner(const struct client_device *device, const struct client_device *far,
                           uint64_t address, struct weft_range *slab, uint64_t *ticket)
 {
@@ -74,8 +74,8 @@ static CUresult ask_owner(const struct client_device *device, const struct clien
                : CUDA_ERROR_UNKNOWN;
 }
 
-/* Errors: NOT_READY, OUT_OF_MEMORY: not now; DEVICE_UNAVAILABLE; DEINITIALIZED: the program ends;
- * PEER_ACCESS_UNSUPPORTED: never. */
+/* Has a device reach the slab around an address. Errors: NOT_READY, OUT_OF_MEMORY: not now;
+ * DEVICE_UNAVAILABLE; DEINITIALIZED: the program ends; PEER_ACCESS_UNSUPPORTED: never. */
 static CUresult reach(struct client_device *device, const struct client_device *far,
                       uint64_t address)
 {
@@ -105,7 +105,7 @@ static CUresult reach(struct client_device *device, const struct client_device *
     return CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 }
 
-/* All of it. */
+/* Has a device reach all of these bytes. Errors: those of reach. */
 static CUresult reach_all(struct client_device *device, const struct client_device *far,
                           uint64_t address, uint64_t bytes)
 {
@@ -120,9 +120,9 @@ static CUresult reach_all(struct client_device *device, const struct client_devi
 }
 
 /*
- * Whether to try again, after a wait for what the device was given before. Another one of its
- * server, which may be what is waited for, is asked now and then. Without `reaching`, which others
- * need meanwhile.
+ * Whether to try again, after a wait for what the device was given before. Another device of its
+ * server, which may be what is waited for, is asked now and then. The caller does not hold
+ * `reaching`, which others need meanwhile.
  */
 static bool waited_for(const struct client_device *device, CUresult result)
 {
@@ -146,7 +146,7 @@ bool client_reaches(struct client_device *device, const struct client_device *fa
 
 /* ---- what goes ------------------------------------------------------------------------------- */
 
-/* The first allocation of a device that ends behind an address; of no bytes: there is none. */
+/* Returns a device's first allocation that ends behind an address; of no bytes: there is none. */
 static struct weft_range block_after(const struct client_device *device, uint64_t address)
 {
     struct weft_range block = {0};
@@ -159,7 +159,7 @@ static struct weft_range block_after(const struct client_device *device, uint64_
     return block;
 }
 
-/* What a device reaches there, but where an allocation of `far` lies in it; NULL: also that. */
+/* Lets go what a device reaches there, unless an allocation of `far` is in it; far NULL: all. */
 static void let_go(struct client_device *device, const struct client_device *far, uint64_t address,
                    uint64_t bytes)
 {
@@ -190,7 +190,7 @@ void client_reach_no_more(const struct client_device *far, uint64_t address, uin
 
 /* ---- kernels --------------------------------------------------------------------------------- */
 
-/* By the first memory of that device, or by some that is there for it alone: *made. */
+/* Tries to reach the first memory of a device, or some that is there for that alone: *made. */
 static CUresult try_to_reach(struct client_device *device, struct client_device *far,
                              uint64_t *made)
 {
@@ -247,7 +247,7 @@ static CUresult reach_blocks(struct client_device *device, const struct client_d
     return result;
 }
 
-/* Lock held. */
+/* Enables a device's memory for another (on), or not. The caller holds `reaching`. */
 static CUresult let(struct client_device *device, struct client_device *peer, bool on)
 {
     CUresult result = CUDA_SUCCESS;

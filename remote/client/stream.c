@@ -49,7 +49,8 @@ struct argument {
     size_t bytes;  /* of the value at that address */
 };
 
-/* A stream leads, or an array; then an event, which may be of any device of the stream's server. */
+/* Finds a call's route. A stream leads, or an array; then an event, which may be of any device of
+ * the stream's server. */
 static CUresult lead(struct client_route *route, const struct argument *arguments, size_t count)
 {
     CUresult result = route->device != NULL ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
@@ -117,7 +118,7 @@ static CUresult stub(enum weft_call call, enum weft_class class, const struct ar
     return tells ? client_tell(CUDA_SUCCESS) : CUDA_SUCCESS;
 }
 
-/* As the driver's function takes it. */
+/* SIGN_ macros: a parameter as the driver's function takes it. */
 #define SIGN_IN(type)              type
 #define SIGN_STREAM(type)          type
 #define SIGN_EVENT(type)           type
@@ -151,7 +152,8 @@ CUresult client_stream_synchronize(CUstream stream)
     return result == CUDA_SUCCESS ? client_synchronize(route.device, stream) : result;
 }
 
-/* An event of another server is a gate: that server opens it when the event has passed. */
+/* Has a stream wait for an event. One of another server is a gate: that server opens it when the
+ * event has passed. */
 CUresult client_stream_wait_event(CUstream stream, CUevent event, unsigned flags)
 {
     struct client_route route = {client_now(), false}, other = {NULL, false};

@@ -8,8 +8,8 @@ static const uint64_t rest_ns = 1000000, patience_ns = 2000000000;
 
 /* ---- numbers of copies and callbacks --------------------------------------------------------- */
 
-/* Lock held; a free one, waiting for one. NULL: the job has failed. Managed memory has some of its
- * own: the callback that has another one may wait for it. */
+/* Takes a free number, waiting for one. Lock held. NULL: the job has failed. Managed memory has
+ * some of its own: the callback that has another one may wait for it. */
 static struct client_copy *take_number(void)
 {
     enum { OWN = 16 };
@@ -39,7 +39,7 @@ CUresult client_number(const struct client_copy *copy, uint32_t *number)
     return place != NULL ? CUDA_SUCCESS : CUDA_ERROR_DEVICE_UNAVAILABLE;
 }
 
-/* Lock held. */
+/* Ends a copy or callback, and frees its number. The caller holds the lock. */
 static void end_copy(uint32_t number)
 {
     struct client_copy *copy = &client.copies[number];
@@ -51,7 +51,7 @@ static void end_copy(uint32_t number)
     *copy = (struct client_copy){0};
 }
 
-/* Lock held: from progress. */
+/* Takes a session's notice of a copy. Called within progress, with the lock held. */
 weft_status client_copy_notice(void *context, int process, enum weft_copy_step step,
                                uint32_t number)
 {
@@ -139,7 +139,7 @@ void client_start_tasks(void)
     weft_task_start(&client.caller, "weft-callbacks", run_callbacks, NULL);
 }
 
-/* Waits until that is so, which is asked under the lock; false: not within so many ns. */
+/* Waits until `so` is true, which is asked under the lock. False: not within `longest` ns. */
 static bool until(bool (*so)(void), uint64_t longest)
 {
     const uint64_t start = weft_now_ns();

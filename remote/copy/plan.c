@@ -1,4 +1,4 @@
-/* remote/copy/plan.c - see the header. Pure: any thread. */
+/* remote/copy/plan.c - see the header. Pure functions for any thread. */
 #include "remote/copy/plan.h"
 
 #include "base/say.h"
@@ -9,7 +9,7 @@
 
 enum { UNIT = 4096, LARGEST = 16 << 20, ALL = UINT32_MAX };
 
-/* SIZE of NxSIZE, in units; 0: it is none. */
+/* Returns SIZE of NxSIZE, in units; 0: it is none. */
 static uint32_t units_of(const char *text)
 {
     uint64_t bytes;

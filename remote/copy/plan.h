@@ -16,14 +16,15 @@ struct weft_plan {
     uint32_t each;  /* 1: memory is registered with the network for each piece alone */
 };
 
-/* "direct" (the client's affair; where it cannot be, as "auto"), "auto", "once:8x256K",
+/* Parses "direct" (the client's affair; where it cannot be, as "auto"), "auto", "once:8x256K",
  * "once:1xall", "each:1xall". Errors: CONFIG, said. */
 weft_status weft_plan_parse(struct weft_plan *plan, const char *text);
 
-/* False: no program of weft's sends this. */
+/* Whether a plan makes sense. False: no program of weft's sends this. */
 bool weft_plan_is_good(const struct weft_plan *plan);
 
-/* What a source with that configuration makes of it, for a copy of so many bytes. */
+/* Return the bytes of a piece, and how many are under way, for a source of that configuration and a
+ * copy of so many bytes. */
 size_t weft_plan_piece(const struct weft_plan *plan, const struct weft_config *config,
                        uint64_t bytes);
 uint32_t weft_plan_depth(const struct weft_plan *plan, const struct weft_config *config);

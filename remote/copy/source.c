@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* Memory for this piece alone, which the network comes to know for it. */
+/* Takes memory for this piece alone, and registers it with the network. NULL: no room. */
 static unsigned char *take_own(struct weft_sources *sources, struct weft_piece *piece, size_t bytes)
 {
     struct weft_record_links *links = sources->links;
@@ -24,7 +24,7 @@ static unsigned char *take_own(struct weft_sources *sources, struct weft_piece *
     return memory;
 }
 
-/* Where a piece of device memory goes on its way; false: there is no room now. */
+/* Takes memory that a piece of device memory passes on its way. False: there is no room now. */
 static bool take_from_piece(struct weft_piece *piece, size_t wanted)
 {
     const struct weft_send *send = &piece->sending->send;
@@ -145,7 +145,7 @@ static weft_status advance(struct weft_sources *sources, struct weft_piece *piec
     return status == WEFT_NET_FULL ? WEFT_OK : status;
 }
 
-/* Outside of the network's own calls. */
+/* Frees a piece that was delivered, outside of the network's own calls. */
 static void settle(struct weft_piece *piece)
 {
     if (piece->state != WEFT_PIECE_DELIVERED)
@@ -174,7 +174,7 @@ static weft_status pump(struct weft_sources *sources, struct weft_sending *sendi
     return status;
 }
 
-/* Tells its owner, when it is time to. */
+/* Tells a copy's owner that it is put, or delivered, when that is so. */
 static weft_status tell(struct weft_sources *sources, struct weft_sending *sending)
 {
     const struct weft_send *send = &sending->send;

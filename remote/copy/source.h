@@ -66,16 +66,14 @@ struct weft_sources {
     uint64_t own;  /* bytes of memory that pieces have for themselves */
 };
 
-/*
- * Begins. Its owner is told when all is delivered; where that is the target, when all was put: what
- * is put later arrives later. Errors: MEMORY.
- */
+/* Begins a copy. Its owner is told when all is delivered; where that is the target, when all was
+ * put: what is put later arrives later. Errors: MEMORY. */
 weft_status weft_sources_add(struct weft_sources *sources, const struct weft_send *send);
-/* The copy of that number that is under way; NULL: none. */
+/* Finds the copy of that number that is under way; NULL: none. */
 struct weft_sending *weft_sources_find(struct weft_sources *sources, uint32_t number);
-/* Drives all; non-blocking. *did: something moved. Errors: DEVICE, the network's. */
+/* Drives all copies; non-blocking. *did: something moved. Errors: DEVICE, the network's. */
 weft_status weft_sources_pump(struct weft_sources *sources, bool *did);
-/* Forgets what is under way: the network is closed. */
+/* Forgets all copies that are under way, when the network is closed. */
 void weft_sources_close(struct weft_sources *sources);
 
 #endif

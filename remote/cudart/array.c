@@ -25,7 +25,8 @@ struct cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
     return (struct cudaChannelFormatDesc){x, y, z, w, kind};
 }
 
-/* As the driver says it; its bytes, 0: there are no such elements. */
+/* Gives an element's format as the driver names it. Returns its bytes; 0: there are no such
+ * elements. */
 static size_t format_of(const struct cudaChannelFormatDesc *desc, CUarray_format *format,
                         unsigned *channels)
 {
@@ -105,7 +106,8 @@ ALIAS(cudaGetChannelDesc, (struct cudaChannelFormatDesc * desc, cudaArray_const_
 
 /* ---- textures and surfaces ------------------------------------------------------------------- */
 
-/* What is read. Lines and rows of memory begin alike, for runtime and driver. */
+/* Describes for the driver what a texture reads. Lines and rows of memory begin alike, for runtime
+ * and driver. */
 static cudaError_t resource_of(CUDA_RESOURCE_DESC *to, const struct cudaResourceDesc *from)
 {
     memset(to, 0, sizeof(*to));
@@ -152,7 +154,7 @@ static CUDA_TEXTURE_DESC reading_of(const struct cudaTextureDesc *from)
     return to;
 }
 
-/* What makes something of a resource, which it calls `what`. */
+/* Defines a call that makes something of a resource, which it calls `what`. */
 #define OF_RESOURCE(name, parameters, wrong, call)                                                 \
     FOUND(name, parameters, wrong, CUDA_RESOURCE_DESC what, resource_of(&what, resource),          \
           driver->call)

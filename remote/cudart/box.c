@@ -2,7 +2,7 @@
 #include "remote/cudart/inside.h"
 #include "remote/table/known.h"
 
-/* An array's side, x in its elements, or memory's. */
+/* Returns an array's side of a box, x in its elements, or memory's. */
 static struct weft_box_side side_of(cudaArray_const_t array, const struct cudaPitchedPtr *memory,
                                     const struct cudaPos *at)
 {
@@ -19,8 +19,8 @@ static struct weft_box_side side_of(cudaArray_const_t array, const struct cudaPi
                                   .height = memory->ysize};
 }
 
-/* With an array the width is in elements, else in bytes. What lies beyond an array's end is for its
- * driver to say. */
+/* Copies a box. With an array the width is in elements, else in bytes. What lies beyond an array's
+ * end is for its driver to say. */
 cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream)
 {
     if (p == NULL)
@@ -45,7 +45,7 @@ cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t st
                      driver->copy_box((const CUDA_MEMCPY3D *)(const void *)&box, ON(stream)));
 }
 
-/* Addresses and arrays say themselves whose they are. */
+/* Copies a box between devices. Addresses and arrays say themselves whose they are. */
 cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream)
 {
     if (p == NULL)
@@ -63,7 +63,7 @@ cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p, cudaStr
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* With an array x and width are in bytes, too. */
+/* Copies rows. With an array x and width are in bytes, too. */
 static cudaError_t copy_rows(struct cudaMemcpy3DParms p, size_t width, size_t rows,
                              enum cudaMemcpyKind kind, cudaStream_t stream)
 {
@@ -109,7 +109,7 @@ cudaError_t cudaMemcpy2DArrayToArray(cudaArray_t to, size_t to_x, size_t to_y,
     return cudart_waited(copy_rows(p, width, rows, kind, NULL));
 }
 
-/* Bytes of an array from a place on, row behind row: a part of a row, whole ones, a part. */
+/* Copies bytes of an array from a place on, row behind row: a part of a row, whole ones, a part. */
 static cudaError_t copy_line(struct cudaMemcpy3DParms p, cudaArray_const_t array, size_t bytes,
                              enum cudaMemcpyKind kind, cudaStream_t stream)
 {

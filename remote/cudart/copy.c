@@ -10,8 +10,8 @@ cudaError_t cudart_waited(cudaError_t error)
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* programs call them all the same */
 
-/* Functions that do the same in the default stream, as CMake lists them by their names. The host
- * waits for a copy, but not for a fill of device memory. */
+/* Defines functions that do the same in the default stream, as CMake lists them by their names. The
+ * host waits for a copy, but not for a fill of device memory. */
 #define MEMCPY(name, parameters, call)                                                             \
     cudaError_t name parameters                                                                    \
     {                                                                                              \
@@ -20,7 +20,7 @@ cudaError_t cudart_waited(cudaError_t error)
 #define MEMSET ALIAS
 #include "lists/plain.def"
 
-/* Memory that the driver knows: of a device, or pinned; or NULL, which it is told of. */
+/* Checks that the driver knows memory: of a device, or pinned; or NULL, which it is told of. */
 static cudaError_t check_known(const struct weft_cuda_table *driver, const void *memory)
 {
     CUpointer_attribute asked = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
@@ -49,7 +49,7 @@ cudaError_t cudart_check_copy(const struct weft_cuda_table *driver, const void *
 
 /* ---- plain ----------------------------------------------------------------------------------- */
 
-/* What copies plainly by that call. */
+/* Defines a plain copy that makes this call. */
 #define COPY(name, parameters, call)                                                               \
     FOUND(name, parameters, false, (void)0, cudart_check_copy(driver, to, from, bytes, kind),      \
           bytes == 0 ? cudaSuccess : (call))
@@ -72,7 +72,7 @@ cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int f
                : cudart_done(cudaErrorInvalidDevice);
 }
 
-/* After and before the default streams of both devices. */
+/* Copies after and before the default streams of both devices. */
 cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_device, size_t bytes)
 {
     struct cudart_thread *thread = cudart_thread();
@@ -93,7 +93,7 @@ cudaError_t cudaMemcpyPeer(void *to, int to_device, const void *from, int from_d
 
 /* ---- symbols --------------------------------------------------------------------------------- */
 
-/* The place `offset` bytes into a variable that has room for so many there. */
+/* Finds the place `offset` bytes into a variable that has room for so many there. */
 static cudaError_t place(const struct weft_cuda_table *driver, const void *symbol, size_t bytes,
                          size_t offset, void **address)
 {
@@ -109,7 +109,8 @@ static cudaError_t place(const struct weft_cuda_table *driver, const void *symbo
     return cudaSuccess;
 }
 
-/* A copy to or from that place, which it calls `there`, and whose kind has that bit. */
+/* Defines a copy to or from a place in a variable, which it calls `there`, and whose kind has that
+ * bit. */
 #define AT_SYMBOL(name, way, parameters, copy)                                                     \
     FOUND(name, parameters, false, void *there = NULL,                                             \
           kind != cudaMemcpyDefault && (kind & (way)) == 0                                         \
@@ -126,7 +127,7 @@ AT_SYMBOL(cudaMemcpyFromSymbolAsync, cudaMemcpyDeviceToHost,
            cudaStream_t stream),
           cudaMemcpyAsync(to, there, bytes, kind, stream))
 
-/* What is known of a variable, once its address and size are. */
+/* Defines a call that tells something of a variable by its address and size. */
 #define OF_SYMBOL(name, type, out, is)                                                             \
     FOUND(name, (type * out, const void *symbol), out == NULL, CUdeviceptr address = 0;            \
           size_t size = 0, cudart_symbol(driver, symbol, &address, &size),                         \

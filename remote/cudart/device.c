@@ -15,7 +15,7 @@ cudaError_t cudaGetDeviceCount(int *count)
     return *count > 0 ? cudaSuccess : cudart_done(cudaErrorNoDevice);
 }
 
-/* As cudaSetDevice: the context is made. */
+/* Makes the device's context, as cudaSetDevice does. */
 CUDART_CALL(cudaInitDevice,
             (int device, unsigned device_flags __attribute__((unused)), unsigned flags),
             flags > cudaInitDeviceFlagsAreValid, FIND, CUcontext context, cudaSuccess,
@@ -54,7 +54,7 @@ KNOW(cudaGetDeviceFlags, (unsigned *flags), flags,
 KNOW(cudaDeviceGetAttribute, (int *value, enum cudaDeviceAttr attribute, int device), value,
      device_attribute(value, (CUdevice_attribute)attribute, device))
 
-/* Most are the driver's by name: CMake lists them. */
+/* Lists the properties. Most are the driver's by name: CMake lists them. */
 static const struct cudart_field properties[] = {
 #define X(field, attribute) CUDART_FIELD(struct cudaDeviceProp, field, attribute),
 #define P(field, attribute) X(field, CU_DEVICE_ATTRIBUTE_##attribute)
@@ -107,7 +107,8 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *result, int device)
     return cudart_driver_done(status);
 }
 
-/* The device that has the most of what is asked for: at least that memory, or that capability. */
+/* Chooses the device that has the most of what is asked for: at least that memory, or that
+ * capability. */
 cudaError_t cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted)
 {
     if (device == NULL || wanted == NULL)
@@ -164,7 +165,7 @@ RESULT(cudaDeviceGetCacheConfig, (enum cudaFuncCache * config), config,
        context_cache((CUfunc_cache *)config))
 FORWARD(cudaCtxResetPersistingL2Cache, (void), context_reset_persisting())
 
-/* Banks of shared memory have one width on all devices that CUDA 13 serves. */
+/* Sets nothing: banks of shared memory have one width on all devices that CUDA 13 serves. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* programs call them all the same */
 FOUND(cudaDeviceSetSharedMemConfig, (enum cudaSharedMemConfig config), (unsigned)config > 2,
       (void)0, cudaSuccess, cudaSuccess)

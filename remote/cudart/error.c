@@ -28,6 +28,6 @@ ALIAS(cudaRuntimeGetVersion, (int *version),
 
 KNOW(cudaDriverGetVersion, (int *version), version, driver_version(version))
 
-/* No profiler is attached. */
+/* Do nothing, since no profiler is attached. */
 ALIAS(cudaProfilerStart, (void), cudaSuccess)
 ALIAS(cudaProfilerStop, (void), cudaSuccess)

@@ -32,13 +32,13 @@ struct cudart_thread {
 
 struct cudart_thread *cudart_thread(void);
 
-/* The driver, for calls that need no context. Errors: its, or that it could not be opened. */
+/* Finds the driver, for calls that need no context. Errors: its, or that it could not be opened. */
 cudaError_t cudart_find(const struct weft_cuda_table **driver);
-/* The same, with the context of the thread's device current. */
+/* Finds the driver, and makes the context of the thread's device current. Errors: the driver's. */
 cudaError_t cudart_enter(const struct weft_cuda_table **driver);
-/* The device's primary context, which stays until it is reset. */
+/* Gives the device's primary context, which stays until it is reset. */
 cudaError_t cudart_context(int device, CUcontext *context);
-/* How often the device was reset, and now is: what was made there before is gone. */
+/* Returns how often the device was reset, with `more`: what was made there before is gone. */
 unsigned cudart_age(int device, unsigned more);
 int cudart_devices(void);
 static inline bool cudart_is_device(int device)
@@ -46,11 +46,11 @@ static inline bool cudart_is_device(int device)
     return device >= 0 && device < cudart_devices();
 }
 
-/* twins.c: the driver's stream that is meant; of the thread's device, whose context is current. */
+/* twins.c: returns the driver's stream that is meant, of the thread's device, which is current. */
 CUstream cudart_stream(const struct weft_cuda_table *driver, cudaStream_t stream);
 #define ON(stream) cudart_stream(driver, stream)
 
-/* Remembers an error as the thread's last; its value is the error. */
+/* Remembers an error as the thread's last, and returns it. */
 cudaError_t cudart_done(cudaError_t error);
 static inline cudaError_t cudart_driver_done(CUresult result)
 {
@@ -73,7 +73,7 @@ struct cudart_field {
                      : true, default                                                               \
                      : false)                                                                      \
     }
-/* An attribute that an older driver does not know (INVALID_VALUE) is 0. Errors: others. */
+/* Sets a field; one that an older driver does not know (INVALID_VALUE) to 0. Errors: others. */
 static inline CUresult cudart_set(void *result, const struct cudart_field *field, int i, int value,
                                   CUresult told)
 {
@@ -88,7 +88,8 @@ static inline CUresult cudart_set(void *result, const struct cudart_field *field
     return told == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : told;
 }
 
-/* ENTER(driver): declares it, or returns the error from the calling function. NEED: it is there. */
+/* FIND, ENTER(driver): declare it, or return the error from the calling function. NEED: finds
+ * it. */
 #define CUDART_BEGIN(driver, how)                                                                  \
     const struct weft_cuda_table *driver;                                                          \
     do {                                                                                           \
@@ -104,7 +105,7 @@ static inline CUresult cudart_set(void *result, const struct cudart_field *field
         (void)needed;                                                                              \
     } while (0)
 
-/* A function that is another one with arguments of its own. */
+/* Defines a function that is another one with arguments of its own. */
 #define ALIAS(name, parameters, call)                                                              \
     cudaError_t name parameters                                                                    \
     {                                                                                              \
@@ -112,9 +113,9 @@ static inline CUresult cudart_set(void *result, const struct cudart_field *field
     }
 
 /*
- * A function that is the driver's under another name: FORWARD(name, (parameters), call). RESULT
- * the same, where `out` must not be NULL; KNOW, where no context has to be current either. FOUND:
- * one that needs something first, which `find`, an error, puts into what `declare` declares.
+ * Define functions that are the driver's under another name: FORWARD(name, (parameters), call).
+ * RESULT: one whose `out` must not be NULL; KNOW: one that needs no context either. FOUND: one that
+ * needs something first, which `find`, an error, puts into what `declare` declares.
  */
 #define CUDART_CALL(name, parameters, wrong, how, declare, find, call)                             \
     cudaError_t name parameters                                                                    \
@@ -135,11 +136,11 @@ static inline CUresult cudart_set(void *result, const struct cudart_field *field
     CUDART_PLAIN(name, parameters, (out) == NULL, ENTER, call)
 #define KNOW(name, parameters, out, call) CUDART_PLAIN(name, parameters, (out) == NULL, FIND, call)
 
-/* What a copy of that kind calls a device's is memory that the driver knows. NULL: an array's side.
- * Errors: INVALID_MEMCPY_DIRECTION; INVALID_VALUE: of nobody. */
+/* Checks that what a copy of that kind calls a device's is memory that the driver knows. NULL: an
+ * array's side. Errors: INVALID_MEMCPY_DIRECTION; INVALID_VALUE: of nobody. */
 cudaError_t cudart_check_copy(const struct weft_cuda_table *driver, const void *to,
                               const void *from, size_t bytes, enum cudaMemcpyKind kind);
-/* A copy in the default stream, and its end. */
+/* Ends a copy in the default stream: waits for that, unless there is an error. */
 cudaError_t cudart_waited(cudaError_t error);
 
 /* What the program takes for an array (array.c). */
@@ -153,16 +154,16 @@ struct cudaArray {
 
 /* ---- register.c: kernels and variables of the program */
 struct cudart_symbol;
-/* By the host's address of a kernel, or what __cudaGetKernel gave; NULL: it is neither. */
+/* Finds a kernel by its host address, or what __cudaGetKernel gave; NULL: it is neither. */
 struct cudart_symbol *cudart_kernel(const void *function);
-/* The kernel for the thread's device. After cudart_enter. Errors: INVALID_DEVICE_FUNCTION, also of
- * NULL; the driver's. */
+/* Gives the kernel for the thread's device. After cudart_enter. Errors: INVALID_DEVICE_FUNCTION,
+ * also of NULL; the driver's. */
 cudaError_t cudart_function(const struct weft_cuda_table *driver, struct cudart_symbol *kernel,
                             CUfunction *function);
-/* launch.c: by a handle. crt/host_runtime.h declares it for C++ alone. */
+/* launch.c: launches by a handle. crt/host_runtime.h declares it for C++ alone. */
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters,
                                size_t shared, cudaStream_t stream);
-/* The device was reset: what its context knew of kernels is gone. */
+/* Forgets what a device's context knew of kernels, since the device was reset. */
 void cudart_forget_kernels(int device);
 cudaError_t cudart_symbol(const struct weft_cuda_table *driver, const void *symbol,
                           CUdeviceptr *address, size_t *bytes);

@@ -53,7 +53,7 @@ ALIAS(cudaGetKernel, (cudaKernel_t * handle, const void *function),
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-/* What no device takes is refused here, so that cudaGetLastError tells at once. */
+/* Checks a launch: what no device takes is refused, so that cudaGetLastError tells at once. */
 static cudaError_t check(const struct weft_cuda_table *driver, dim3 grid, dim3 block)
 {
     static const CUdevice_attribute limits[] = {
@@ -95,7 +95,7 @@ static cudaError_t launch(struct cudart_symbol *kernel, dim3 grid, dim3 block, v
     return cudart_driver_done(driver->launch(&config, function, parameters, NULL));
 }
 
-/* A handle of __cudaGetKernel: known to be one. */
+/* Launches by a handle of __cudaGetKernel, which is known to be one. */
 ALIAS(__cudaLaunchKernel,
       (cudaKernel_t kernel, dim3 grid, dim3 block, void **parameters, size_t shared,
        cudaStream_t stream),
@@ -160,7 +160,7 @@ cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const v
     return cudart_done(error);
 }
 
-/* A call for the kernel `function`, found as `found`. */
+/* Defines a call for the kernel `function`, found as `found`. */
 #define ON_KERNEL(name, parameters, wrong, call)                                                   \
     FOUND(name, parameters, wrong, CUfunction found,                                               \
           cudart_function(driver, cudart_kernel(function), &found), call)

@@ -1,4 +1,4 @@
-/* remote/cudart/library.h - what libcudart.so.13 of weft shows to weft's libraries. */
+/* remote/cudart/library.h - what weft's libcudart.so.13 shows to weft's libraries. */
 #ifndef WEFT_REMOTE_CUDART_LIBRARY_H
 #define WEFT_REMOTE_CUDART_LIBRARY_H
 
@@ -6,10 +6,10 @@
 
 #include <cuda_runtime_api.h>
 
-/* client/client.h: client_library. */
+/* Calls client_library (client/client.h). */
 cudaError_t __cudaWeftLibrary(enum weft_row row, const struct weft_row_argument *arguments,
                               unsigned count, int *status);
-/* Says once that a function is refused, and where to read why; NotSupported. */
+/* Says once that a function is refused, and where to read why; returns cudaErrorNotSupported. */
 cudaError_t __cudaWeftRefuse(const char *function, const char *why, unsigned *said);
 
 #endif

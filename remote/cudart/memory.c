@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* By that call of the driver's, which writes `address`. */
+/* Defines an allocation by a call of the driver's, which writes `address`. */
 #define ALLOCATE(name, parameters, call)                                                           \
     FOUND(name, parameters, memory == NULL, CUdeviceptr address = 0,                               \
           bytes != 0 ? (cudaError_t)driver->call : cudaSuccess,                                    \
@@ -118,7 +118,7 @@ cudaError_t cudaHostGetDevicePointer(void **device, void *host, unsigned flags)
     return cudaSuccess;
 }
 
-/* Managed memory moves when it is used, so that hints change nothing. */
+/* Checks the memory of a hint. Managed memory moves when it is used: hints change nothing. */
 static cudaError_t hint(const void *memory, size_t bytes)
 {
     const char *ends[] = {memory, (const char *)memory + bytes - (bytes != 0)};

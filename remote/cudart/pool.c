@@ -64,7 +64,7 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t *pool, const struct cudaMemPoolProps
     return cudaSuccess;
 }
 
-/* What was allocated from it stays. */
+/* Ends a pool. What was allocated from it stays. */
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
 {
     if (pool == NULL || pool == &defaults[pool->device])
@@ -77,7 +77,7 @@ cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool)
     return cudaSuccess;
 }
 
-/* Perhaps of another device than the stream's. */
+/* Allocates from a pool, perhaps of another device than the stream's. */
 cudaError_t cudaMallocFromPoolAsync(void **memory, size_t bytes, cudaMemPool_t pool,
                                     cudaStream_t stream)
 {
@@ -93,11 +93,11 @@ cudaError_t cudaMallocFromPoolAsync(void **memory, size_t bytes, cudaMemPool_t p
     return error;
 }
 
-/* Nothing is kept. */
+/* Does nothing, since a pool keeps no memory. */
 ALIAS(cudaMemPoolTrimTo, (cudaMemPool_t pool, size_t keep __attribute__((unused))),
       cudart_done(pool != NULL ? cudaSuccess : cudaErrorInvalidValue))
 
-/* What is used, and how much was at most, no pool knows. */
+/* Defines an attribute call. What is used, and how much was at most, no pool knows. */
 #define ATTRIBUTE(name, to, from)                                                                  \
     cudaError_t name(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)              \
     {                                                                                              \
@@ -113,7 +113,7 @@ ALIAS(cudaMemPoolTrimTo, (cudaMemPool_t pool, size_t keep __attribute__((unused)
 ATTRIBUTE(cudaMemPoolSetAttribute, &pool->values[attribute], value)
 ATTRIBUTE(cudaMemPoolGetAttribute, value, &pool->values[attribute])
 
-/* A device is let reach all memory of another, not a pool's; what it was let it keeps. */
+/* Lets a device reach all memory of another, not a pool's; what it was let it keeps. */
 cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const struct cudaMemAccessDesc *list,
                                  size_t count)
 {

@@ -101,8 +101,8 @@ void __cudaRegisterVar(void **handle, char *host, char *address, const char *nam
     add_symbol(handle, host, name, false, bytes);
 }
 
-/* Its kernels are refused at their launch, where the program looks for an error; the host has its
- * own. */
+/* Refuses a managed variable: kernels of its library are refused at their launch, where the program
+ * looks for an error; the host has its own memory. */
 void __cudaRegisterManagedVar(void **handle, void **host, char *address, const char *name, int ext,
                               size_t bytes, int constant, int global)
 {
@@ -121,7 +121,8 @@ char __cudaInitModule(void **handle)
     return handle != NULL;
 }
 
-/* After main: the library stays loaded on its server, which ends with the program. */
+/* Forgets a binary after main: the library stays loaded on its server, which ends with the
+ * program. */
 void __cudaUnregisterFatBinary(void **handle)
 {
     struct library *library = (struct library *)handle;
@@ -141,7 +142,7 @@ void __cudaUnregisterFatBinary(void **handle)
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-/* Lock held. */
+/* Finds a kernel, or a variable, by its host address. The caller holds the lock. */
 static struct cudart_symbol *find_symbol(const void *host, bool is_kernel)
 {
     struct cudart_symbol *symbol = *row(host);
@@ -172,7 +173,7 @@ cudaError_t cudaFuncGetName(const char **name, const void *function)
     return cudaSuccess;
 }
 
-/* Lock held. */
+/* Loads a library at its first use. The caller holds the lock. */
 static CUresult load(const struct weft_cuda_table *driver, struct library *library)
 {
     if (library->managed)

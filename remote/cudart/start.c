@@ -1,4 +1,4 @@
-/* remote/cudart/start.c - which driver there is, contexts, and what a thread remembers. */
+/* remote/cudart/start.c - finds the driver, keeps contexts, and what a thread remembers. */
 #include "base/config.h"
 #include "base/fork.h"
 #include "base/say.h"

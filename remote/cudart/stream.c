@@ -36,7 +36,7 @@ RESULT(cudaStreamSetAttribute,
 FORWARD(cudaStreamCopyAttributes, (cudaStream_t to, cudaStream_t from),
         stream_copy_attributes(ON(to), ON(from)))
 
-/* No stream ever captures: graphs are refused. */
+/* Tells that no stream captures: graphs are refused. */
 FOUND(cudaStreamIsCapturing, (cudaStream_t stream, enum cudaStreamCaptureStatus *status),
       status == NULL, unsigned flags, cudaStreamGetFlags(stream, &flags),
       (*status = cudaStreamCaptureStatusNone, cudaSuccess))
@@ -62,7 +62,7 @@ struct callback {
     void *argument;
 };
 
-/* Its stream waits for it: what it called of CUDA's might wait for the stream. */
+/* Runs a callback. Its stream waits for it: what it called of CUDA's might wait for the stream. */
 static void run_callback(void *pointer)
 {
     const struct callback c = *(struct callback *)pointer;

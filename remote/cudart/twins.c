@@ -60,8 +60,8 @@ CUstream cudart_stream(const struct weft_cuda_table *driver, cudaStream_t stream
 
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* programs call them all the same */
 
-/* Functions that programs of --default-stream per-thread call: CMake lists them, as the vendor's
- * header names those of each function that is served. */
+/* Defines functions that programs of --default-stream per-thread call: CMake lists them, as the
+ * vendor's header names those of each function that is served. */
 #define TWIN(name, suffix, parameters, arguments)                                                  \
     cudaError_t name##_##suffix parameters;                                                        \
     cudaError_t name##_##suffix parameters                                                         \

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Columns of so many elements, from and to matrices with leading dimensions. */
+/* Copies columns of so many elements, from and to matrices with leading dimensions. */
 static cublasStatus_t copy(int64_t rows, int64_t columns, int64_t each, const void *from,
                            int64_t lda, void *to, int64_t ldb, enum cudaMemcpyKind way, bool async,
                            cudaStream_t stream)
@@ -26,7 +26,7 @@ static cublasStatus_t copy(int64_t rows, int64_t columns, int64_t each, const vo
     {                                                                                              \
         return copy(rows, columns, size, from, lda, to, ldb, __VA_ARGS__);                         \
     }
-/* A vector is a matrix of one row. */
+/* Defines a copy of a vector, which is a matrix of one row. */
 #define VECTOR(N, name, way, async, stream, ...)                                                   \
     COPY(name, (N n, N size, const void *from, N incx, void *to, N incy __VA_ARGS__), 1, n, size,  \
          incx, incy, way, async, stream)

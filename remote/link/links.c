@@ -40,7 +40,8 @@ void link_delivered(void *context, void *cookie)
         completion->delivered(completion);
 }
 
-/* Whose notice it is: the tag. A network that knows the sender has to agree. */
+/* Returns whose notice it is, by its tag; -1: nobody's. A network that knows the sender has to
+ * agree. */
 static int sender_of(const struct weft_record_links *links,
                      const struct weft_net_delivery *delivery)
 {
@@ -93,7 +94,7 @@ static weft_status put(struct weft_record_links *links, int process, uint64_t of
     return weft_net_put(links->net, &what);
 }
 
-/* Notices that found no room, in order. */
+/* Puts notices that found no room before, in order. */
 static weft_status put_waiting(struct weft_record_links *links, int process)
 {
     struct weft_record_link *link = &links->link[process];
@@ -150,7 +151,7 @@ weft_status weft_link_flush(struct weft_record_links *links, int process)
     return WEFT_OK;
 }
 
-/* The sender learns how far its records were used, where little room is left. */
+/* Tells the sender how far its records were used, where little room is left. */
 static weft_status tell(struct weft_record_links *links, int process)
 {
     struct weft_ring_in *in = &links->link[process].in;

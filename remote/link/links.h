@@ -80,10 +80,11 @@ struct weft_record_links {
  */
 weft_status weft_links_open(struct weft_record_links *links, const struct weft_config *config,
                             const struct weft_net_device *device, size_t stage_bytes);
-/* orderly: the others are not told that this process was lost. */
+/* Leaves the job and frees all. orderly: the others are not told that this process was lost. */
 void weft_links_close(struct weft_record_links *links, bool orderly);
 
-/* Drives the network. Non-blocking. *did: something moved. The job's status, said once. */
+/* Drives the network, without blocking. *did: something moved. Returns the job's status, said
+ * once. */
 weft_status weft_links_progress(struct weft_record_links *links, bool *did);
 /* Puts what was written into the ring to a peer. Non-blocking. */
 weft_status weft_link_flush(struct weft_record_links *links, int process);
@@ -91,21 +92,22 @@ weft_status weft_link_flush(struct weft_record_links *links, int process);
  * NETWORK. */
 weft_status weft_links_notify(struct weft_record_links *links, int process,
                               enum weft_copy_step step, uint32_t number);
-/* The job has failed, for which who found it has said why; its value is the first status. */
+/* Notes that the job has failed, for which the caller has said why. Returns the first such
+ * status. */
 weft_status weft_links_failed(struct weft_record_links *links, weft_status status);
-/* The same, and says why, unless it had failed before. */
+/* Notes that the job has failed, and says why, unless it had failed before. Returns the status. */
 #define weft_links_fail(links, why, ...)                                                           \
     ((links)->status != WEFT_OK ? (links)->status                                                  \
                                 : weft_err(weft_links_failed(links, why), __VA_ARGS__))
 
 /* ---- what open.c and links.c share */
-/* The program and each session have rings; sessions have none between them. */
+/* Whether this process and a peer have rings: the program and each session do, sessions do not. */
 static inline bool link_has_ring(const struct weft_record_links *links, int peer)
 {
     return (links->process == 0) != (peer == 0);
 }
 
-/* What the network's events and notices do. */
+/* Functions that the network calls: events, and notices of records and copies. */
 void link_sent(void *context, void *cookie);
 void link_delivered(void *context, void *cookie);
 weft_status link_records(void *context, const struct weft_net_delivery *delivery);

@@ -1,4 +1,4 @@
-/* remote/link/open.c - a remote job's processes meet and connect. One thread at a time. */
+/* remote/link/open.c - has a remote job's processes meet and connect. One thread at a time. */
 #include "abi/notice.h"
 #include "base/say.h"
 #include "net/transport.h"
@@ -24,13 +24,14 @@ struct card {
     unsigned char address[WEFT_NET_ADDRESS_MAX];
 };
 
-/* A session has one peer with a ring, the program. */
+/* Returns where a peer's ring is in the owner's memory. A session has one peer with a ring, the
+ * program. */
 static uint64_t part_of(int owner, int peer)
 {
     return owner == 0 ? (uint64_t)(peer - 1) * WEFT_RING_BYTES : 0;
 }
 
-/* Each process's bytes, by process. Blocking. */
+/* Exchanges bytes: `all` becomes each process's, by process. Blocking. */
 static weft_status exchange(struct weft_record_links *links, uint16_t kind, const void *mine,
                             void *all, size_t bytes)
 {
@@ -79,10 +80,8 @@ static void own_site(struct site *site, int net)
     }
 }
 
-/*
- * shm where all can map each other's memory, else what joins hosts; or what the program says. A
- * server may say so, too: then it has to be the same.
- */
+/* Chooses the network: shm where all can map each other's memory, else what joins hosts; or what
+ * the program says. A server may say so, too: then it has to be the same. */
 static weft_status choose_net(struct weft_record_links *links, bool *one_host)
 {
     struct site mine, all[WEFT_LINK_PROCESSES] = {0};
@@ -113,7 +112,7 @@ static weft_status choose_net(struct weft_record_links *links, bool *one_host)
     return WEFT_OK;
 }
 
-/* From the network's close: whether waiting for all makes sense; whether none sends any more. */
+/* Tell the network's close whether waiting for all makes sense, and whether none sends any more. */
 static bool all_there(void *context)
 {
     const struct weft_record_links *links = context;

@@ -55,21 +55,19 @@ struct weft_ring_in {
     uint64_t told; /* the sender knows of use up to here */
 };
 
-/*
- * Room for a record with so many words and bytes behind them: its header is filled in, and it
- * counts from weft_ring_out_end on. NULL: no room now.
- */
+/* Takes room for a record with so many words and bytes behind them: its header is filled in, and it
+ * counts from weft_ring_out_end on. NULL: no room now. */
 struct weft_record *weft_ring_out_begin(struct weft_ring_out *ring, uint16_t call, uint32_t words,
                                         uint32_t extra);
 void weft_ring_out_end(struct weft_ring_out *ring, const struct weft_record *record);
-/* The next stretch to put: its place in the ring; bytes, 0: there is none. */
+/* Gives the next stretch to put: its place in the ring. Returns its bytes, 0: there is none. */
 uint32_t weft_ring_out_stretch(const struct weft_ring_out *ring, uint64_t *place);
-/* The receiver says how far it is. False: it cannot be that far. */
+/* Notes how far the receiver says that it is. False: it cannot be that far. */
 bool weft_ring_out_taken(struct weft_ring_out *ring, uint64_t taken);
 
-/* So many more bytes have come. False: there was no room for them. */
+/* Notes that so many more bytes have come. False: there was no room for them. */
 bool weft_ring_in_came(struct weft_ring_in *ring, uint64_t bytes);
-/* The next record; NULL: none has come. Errors: PROTOCOL, in silence: it is malformed. */
+/* Gives the next record; NULL: none has come. Errors: PROTOCOL, in silence: it is malformed. */
 weft_status weft_ring_in_next(struct weft_ring_in *ring, struct weft_record **record);
 void weft_ring_in_done(struct weft_ring_in *ring, const struct weft_record *record);
 

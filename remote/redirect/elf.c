@@ -1,4 +1,4 @@
-/* remote/redirect/elf.c - see the header. Any thread. */
+/* remote/redirect/elf.c - see the header. Any thread calls it. */
 #include "remote/redirect/elf.h"
 
 #include <elf.h>
@@ -17,7 +17,7 @@ static Elf64_Ehdr header(const struct weft_elf *elf)
     return h;
 }
 
-/* False: there is no such section, or its bytes are not all in the file. */
+/* Reads a section's header. False: there is none, or its bytes are not all in the file. */
 static bool section(const struct weft_elf *elf, unsigned index, Elf64_Shdr *s)
 {
     const Elf64_Ehdr h = header(elf);
@@ -28,7 +28,7 @@ static bool section(const struct weft_elf *elf, unsigned index, Elf64_Shdr *s)
     return s->sh_type == SHT_NOBITS || inside(elf, s->sh_offset, s->sh_size);
 }
 
-/* A string of a table; "" if it does not end there. */
+/* Returns a string of a table; "" if it does not end there. */
 static const char *text(const struct weft_elf *elf, const Elf64_Shdr *table, uint64_t at)
 {
     if (table->sh_type != SHT_STRTAB || at >= table->sh_size)
@@ -44,7 +44,7 @@ static bool is_runtime(const char *name)
     return strncmp(name, "cuda", 4) == 0 && name[4] >= 'A' && name[4] <= 'Z';
 }
 
-/* Bytes from a function up to the next symbol: alignment leaves more than its size. */
+/* Returns the bytes from a function up to the next symbol: alignment leaves more than its size. */
 static uint64_t room(const struct weft_elf *elf, const Elf64_Shdr *table, const Elf64_Sym *function)
 {
     uint64_t least = UINT64_MAX;
@@ -59,7 +59,8 @@ static uint64_t room(const struct weft_elf *elf, const Elf64_Shdr *table, const 
     return least != UINT64_MAX ? least : function->st_size;
 }
 
-/* Symbols of a table, defined ones or wanted ones, until `found` has seen all. */
+/* Calls `found` for symbols of a table, defined or wanted ones, for which `is` holds; counts
+ * them. */
 static int each(const struct weft_elf *elf, int index, bool defined, bool (*is)(const char *),
                 void (*found)(void *, const char *, uint64_t, uint64_t), void *context)
 {

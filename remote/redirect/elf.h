@@ -1,5 +1,5 @@
 /*
- * remote/redirect/elf.h - which functions of the CUDA runtime a program holds: read from its file.
+ * remote/redirect/elf.h - reads from a program's file which functions of the CUDA runtime it holds.
  * The file is foreign bytes: every offset is checked.
  */
 #ifndef WEFT_REMOTE_REDIRECT_ELF_H
@@ -36,7 +36,7 @@ void weft_elf_read(struct weft_elf *elf, const void *bytes, size_t size);
 void weft_elf_each(const struct weft_elf *elf,
                    void (*found)(void *context, const char *name, uint64_t value, uint64_t room),
                    void *context);
-/* The same for whatever it wants of shared objects. */
+/* Calls `found` for whatever the program wants of shared objects. */
 void weft_elf_wants(const struct weft_elf *elf,
                     void (*found)(void *context, const char *name, uint64_t value, uint64_t room),
                     void *context);

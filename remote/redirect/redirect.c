@@ -32,11 +32,11 @@ struct work {
     char failed[64];
 };
 
-/* Ends the program. */
+/* Says why, and ends the program. */
 #define REFUSE(format, ...)                                                                        \
     (fprintf(stderr, "weft: " format "\n", __VA_ARGS__), _exit(EXIT_FAILURE))
 
-/* jmp *0(%rip), and the address behind it. */
+/* Writes `jmp *0(%rip)` and the address behind it. False: it could not be written. */
 static bool put_jump(int memory, uint64_t at, const void *target)
 {
     unsigned char code[JUMP] = {0xff, 0x25};
@@ -56,7 +56,7 @@ static void redirect(void *context, const char *name, uint64_t value, uint64_t r
         snprintf(work->failed, sizeof(work->failed), "%s", name);
 }
 
-/* The runtime lies beside this library. */
+/* Opens the runtime, which lies beside this library. */
 static void *open_runtime(void)
 {
     char path[PATH_MAX + 32], folder[PATH_MAX];
@@ -84,7 +84,7 @@ static void redirect_all(const struct weft_elf *elf, const char *name, uint64_t 
         REFUSE("%s: %s cannot be redirected; link it with -cudart shared", name, work.failed);
 }
 
-/* library: its name; NULL: the program. */
+/* Looks at a file, and redirects or refuses. library: its name; NULL: the program. */
 static void look_at(const char *file, const char *library, uint64_t base)
 {
     struct weft_elf elf;
@@ -113,7 +113,7 @@ static void look_at(const char *file, const char *library, uint64_t base)
     munmap(bytes, (size_t)info.st_size);
 }
 
-/* An object that the dynamic linker has loaded. */
+/* Looks at an object that the dynamic linker has loaded. */
 static int look_at_object(struct dl_phdr_info *info, size_t bytes, void *context)
 {
     uint64_t *program = context;

@@ -6,7 +6,7 @@
 #include <library_types.h>
 #include <stdint.h>
 
-/* Bytes of a number of that type; 0: rows have none of it. */
+/* Returns the bytes of a number of that type; 0: rows have none of it. */
 static inline uint64_t weft_bytes_of(cudaDataType type)
 {
     return type == CUDA_R_16F || type == CUDA_R_16BF  ? 2
@@ -19,7 +19,7 @@ static inline uint64_t weft_bytes_of(cudaDataType type)
 #if __has_include(<cublas_v2.h>)
 #include <cublas_v2.h>
 
-/* Of the factors of a product that is computed so, into numbers of that type. */
+/* Returns the bytes of the factors of a product that is computed so, into numbers of that type. */
 static inline uint64_t weft_scale_bytes(cublasComputeType_t how, cudaDataType type)
 {
     const uint64_t parts = type == CUDA_C_32F || type == CUDA_C_64F ? 2 : 1;
@@ -29,7 +29,7 @@ static inline uint64_t weft_scale_bytes(cublasComputeType_t how, cudaDataType ty
                                                                              : 4 * parts;
 }
 
-/* Products of halves, which the vendor's header declares for C++ alone. */
+/* Declares products of halves, which the vendor's header declares for C++ alone. */
 #define WEFT_HALVES(name, N, ...)                                                                  \
     cublasStatus_t name(cublasHandle_t handle, cublasOperation_t ta, cublasOperation_t tb, N m,    \
                         N n, N k, const __half_raw *alpha, __VA_ARGS__);

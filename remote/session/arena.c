@@ -1,6 +1,6 @@
 /*
- * remote/session/arena.c - first fit among the blocks; slabs of the driver's granule appear under
- * what is allocated and go when nothing of them is.
+ * remote/session/arena.c - allocates first fit among the blocks; slabs of the driver's granule
+ * appear under what is allocated and go when nothing of them is.
  */
 #include "remote/session/arena.h"
 
@@ -84,7 +84,7 @@ static CUresult back(struct weft_session_arena *arena, uint64_t at, uint64_t byt
     return result;
 }
 
-/* Backs what is not yet of the granules around a range. */
+/* Backs the granules around a range that are not backed yet. */
 static CUresult back_all(struct weft_session_arena *arena, uint64_t at, uint64_t bytes)
 {
     const uint64_t granule = arena->granule, end = (at + bytes + granule - 1) / granule * granule;
@@ -137,7 +137,7 @@ CUresult weft_arena_export(const struct weft_session_arena *arena, uint64_t slab
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* A place for so many bytes; 0: there is none. */
+/* Finds a place for so many bytes; 0: there is none. */
 static uint64_t find_room(const struct weft_session_arena *arena, uint64_t bytes)
 {
     uint64_t at = arena->base;

@@ -23,18 +23,18 @@ struct weft_session_arena {
 /* Reserves `span` bytes at `base`, and nowhere else. Errors: the driver's. */
 CUresult weft_arena_open(struct weft_session_arena *arena, const struct weft_cuda_table *table,
                          int device, uint64_t base, uint64_t span, uint64_t share);
-/* Gives back all of it; the device is idle. */
+/* Gives back all of an arena; the device is idle. */
 void weft_arena_close(struct weft_session_arena *arena);
 
-/* Errors: OUT_OF_MEMORY; *over: because of its share. */
+/* Allocates. Errors: OUT_OF_MEMORY; *over: because of the program's share. */
 CUresult weft_arena_alloc(struct weft_session_arena *arena, uint64_t bytes, uint64_t *address,
                           bool *over);
-/* For that device of the driver, all or nothing. */
+/* Returns an access for a device of the driver: all (on) or nothing. */
 CUmemAccessDesc weft_arena_access(int device, bool on);
-/* A descriptor of the slab that begins there, which the caller closes: other processes may map it.
- * Errors: NOT_SUPPORTED, the driver's. */
+/* Exports the slab that begins there as a descriptor, which the caller closes: other processes may
+ * map it. Errors: NOT_SUPPORTED, the driver's. */
 CUresult weft_arena_export(const struct weft_session_arena *arena, uint64_t slab, int *fd);
-/* What uses it has ended. Errors: INVALID_VALUE: nothing begins there. */
+/* Frees a block; what uses it has ended. Errors: INVALID_VALUE: nothing begins there. */
 CUresult weft_arena_free(struct weft_session_arena *arena, uint64_t address);
 
 #endif

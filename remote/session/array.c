@@ -12,7 +12,7 @@ enum {
 
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
-/* For how many units it counts; 0: there are no such arrays. */
+/* Returns for how many units an array counts; 0: there are no such arrays. */
 static uint64_t units_of(const CUDA_ARRAY3D_DESCRIPTOR *shape)
 {
     const uint64_t bytes = weft_texel_bytes(shape->Format, shape->NumChannels);
@@ -40,7 +40,7 @@ SESSION_DO(array_create)
     return (int)result;
 }
 
-/* The device is idle. */
+/* Destroys an array, once the device is idle. */
 static CUresult destroy_now(struct weft_session *session, struct session_wait *wait,
                             CUresult result)
 {
@@ -91,7 +91,8 @@ static bool take_resource(const struct weft_session *session, int device, CUDA_R
     }
 }
 
-/* The program knows it by the driver's number, which its kernels need: that is looked for. */
+/* Ends a texture or surface. The program knows it by the driver's number, which its kernels need:
+ * that is looked for. */
 static CUresult end(struct weft_session *session, int device, enum weft_argument kind,
                     uint64_t number)
 {

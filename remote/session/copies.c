@@ -27,7 +27,7 @@ static weft_status open_gate(struct weft_session *session, uint32_t number)
     return weft_links_notify(&session->links, 0, WEFT_COPY_FREE, number);
 }
 
-/* What the stream was given before the gate is done. */
+/* Tells a copy's source that what the stream was given before the gate is done. */
 static CUresult gate_reached(struct weft_session *session, struct session_wait *wait,
                              CUresult result)
 {
@@ -38,7 +38,7 @@ static CUresult gate_reached(struct weft_session *session, struct session_wait *
     return result;
 }
 
-/* Nothing is left to do in it, nor in what it would wait for. */
+/* Whether nothing is left to do in a stream, nor in what it would wait for. */
 static bool is_idle(struct weft_session *session, CUstream stream)
 {
     unsigned flags = 0;
@@ -48,8 +48,8 @@ static bool is_idle(struct weft_session *session, CUstream stream)
            session->table->stream_query(stream) == CUDA_SUCCESS;
 }
 
-/* Closes a gate in a stream. Its source is told when the stream gets there; UINT64_MAX: nobody is.
- */
+/* Closes a gate in a stream. Its source hears when the stream gets there; UINT64_MAX: nobody
+ * does. */
 SESSION_DO(gate)
 {
     struct session_gate *gate = call->number < WEFT_COPIES ? &session->gates[call->number] : NULL;
@@ -205,7 +205,7 @@ static bool mark(void *context, uint64_t *number)
     return true;
 }
 
-/* The copies that are there with a mark. */
+/* Opens the gates of the copies that are there with a mark. */
 static bool open_delivered(struct weft_session *session, uint64_t mark)
 {
     weft_status status = WEFT_OK;
@@ -242,7 +242,7 @@ static bool settled(void *context, uint64_t number, bool *there)
     return !*there || open_delivered(session, number);
 }
 
-/* Waits: when the network is closed. */
+/* Waits until all deliveries are done, as the network is closed. It is the only call that waits. */
 static bool settle(void *context)
 {
     struct weft_session *session = context;
@@ -255,8 +255,7 @@ static bool settle(void *context)
     return true;
 }
 
-/* The network's memory, from which pieces are delivered: the driver fetches it without a processor.
- */
+/* Pins the network's memory, from which pieces are delivered: the driver fetches it by itself. */
 static const char *pin(struct weft_device *device, void *memory, size_t bytes)
 {
     const CUresult result = session_pin((struct weft_session *)(void *)device, memory, bytes);
@@ -312,7 +311,7 @@ weft_status session_copies_open(struct weft_session *session)
                                           : weft_err(WEFT_ERR_MEMORY, "no memory for staging");
 }
 
-/* After the network, whose memory the stage may be. */
+/* Frees what copies have, after the network, whose memory the stage may be. */
 void session_copies_close(struct weft_session *session)
 {
     weft_sources_close(&session->sources);

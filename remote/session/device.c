@@ -54,7 +54,8 @@ SESSION_DO(facts)
     return (int)result;
 }
 
-/* For variables, which the driver has mapped itself: memory of the arena is reach.c's. */
+/* Enables a peer for variables, which the driver has mapped itself: memory of the arena is
+ * reach.c's. */
 SESSION_DO(peer_enable)
 {
     if (call->peer >= (uint64_t)session->count || call->on > 1)
@@ -69,7 +70,8 @@ SESSION_DO(peer_enable)
                                : session->table->peer_disable(peer));
 }
 
-/* As in a new context, which it is to the program: other limits are hints, and stay. */
+/* Resets a function's limit, as in a new context, which it is to the program: other limits are
+ * hints, and stay. */
 static void forget_limit(struct weft_session *session, CUfunction function)
 {
     enum { ANYWAY = 48 << 10 }; /* bytes of shared memory that a block may have */
@@ -81,7 +83,7 @@ static void forget_limit(struct weft_session *session, CUfunction function)
                                      ANYWAY - own);
 }
 
-/* The device is idle: what the program made and set there goes. */
+/* Resets a device, which is idle: what the program made and set there goes. */
 static CUresult reset_now(struct weft_session *session, struct session_wait *wait, CUresult result)
 {
     struct weft_session_arena *arena = &session->device[wait->device].arena;
@@ -136,10 +138,8 @@ SESSION_DO(event_synchronize)
 CREATE(stream, WEFT_STREAM, CUstream, call->flags, call->priority)
 CREATE(event, WEFT_EVENT, CUevent, call->flags)
 
-/*
- * Who waits for an event waits for its last record. Where somebody does, the next one goes to
- * another event of the driver's.
- */
+/* Records an event. Who waits for it waits for its last record. Where somebody does, the next one
+ * goes to another event of the driver's. */
 SESSION_DO(event_record)
 {
     struct weft_place *place = call->event;

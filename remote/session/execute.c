@@ -1,5 +1,5 @@
 /*
- * remote/session/execute.c - from a record to a call of the driver, or of the session's own, as
+ * remote/session/execute.c - turns a record into a call of the driver, or of the session's own, as
  * calls.def describes it. Session's thread only.
  */
 #include "base/say.h"
@@ -9,7 +9,7 @@
 
 /* ---- handles --------------------------------------------------------------------------------- */
 
-/* A stream of that device, or a default one. */
+/* Finds a stream of the device, or a default one. */
 static int find_stream(const struct weft_session *session, int device, uint64_t handle,
                        CUstream *stream)
 {
@@ -23,7 +23,7 @@ static int find_stream(const struct weft_session *session, int device, uint64_t 
     return CUDA_SUCCESS;
 }
 
-/* Of that device; -1: of any. Functions do not go. */
+/* Finds a handle of the device; -1: of any. A function that is not there is wrong: none goes. */
 static int find_place(const struct weft_session *session, enum weft_argument kind, int device,
                       uint64_t handle, struct weft_place **place)
 {

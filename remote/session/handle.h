@@ -20,10 +20,10 @@ struct weft_handles {
     uint32_t count, capacity, hint;
 };
 
-/* 0: no memory, or too many. */
+/* Adds an object. Returns its handle; 0: no memory, or too many. */
 uint64_t weft_handles_add(struct weft_handles *handles, enum weft_argument kind, int device,
                           void *object, uint32_t flags);
-/* NULL: it names nothing of that kind. */
+/* Finds what a handle names; NULL: nothing of that kind. */
 struct weft_place *weft_handles_find(const struct weft_handles *handles, enum weft_argument kind,
                                      uint64_t handle);
 void weft_handles_remove(struct weft_handles *handles, struct weft_place *place);

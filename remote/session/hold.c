@@ -13,7 +13,7 @@ static bool is_blocking(const struct weft_session *session, uint64_t handle)
     return place == NULL || (place->flags & CU_STREAM_NON_BLOCKING) == 0;
 }
 
-/* False: its order depends on nothing. */
+/* Finds on what a record's order depends. False: on nothing. */
 static bool touches(struct weft_session *session, struct weft_record *record,
                     struct session_touch *touch)
 {
@@ -64,7 +64,7 @@ static bool comes_after(const struct session_touch *touch, int device,
              (weft_is_default(touch->stream) || weft_is_default(before->stream))));
 }
 
-/* The last one held before `end` that a record comes after; NULL: none. end NULL: of all. */
+/* Returns the last one held before `end` (NULL: of all) that a record comes after; NULL: none. */
 static struct session_held *find_before(const struct weft_session *session,
                                         const struct session_touch *touch, int device,
                                         const struct session_held *end)
@@ -79,14 +79,14 @@ static struct session_held *find_before(const struct weft_session *session,
 
 /* ---- holding --------------------------------------------------------------------------------- */
 
-/* Whether a held call is answered at once, for its program goes on; an error comes later. */
+/* Whether a held call is answered at once, so that its program goes on; an error comes later. */
 static bool is_answered(const struct session_touch *touch)
 {
     return touch->class == WEFT_CLASS_END || touch->class == WEFT_CLASS_CHANGE ||
            touch->class == WEFT_CLASS_DATA;
 }
 
-/* Of a closed gate only what it is. NULL: no memory for more. */
+/* Holds a record; of a closed gate only what it is. NULL: no memory for more. */
 static struct session_held *hold(struct weft_session *session, const struct weft_record *record,
                                  const struct session_touch *touch, bool gate)
 {
@@ -108,7 +108,7 @@ static struct session_held *hold(struct weft_session *session, const struct weft
     return held;
 }
 
-/* Behind the last one that it comes after; where there is none its turn has come. */
+/* Puts a record behind the last one that it comes after; where there is none its turn has come. */
 static void line_up(struct weft_session *session, struct session_held *held)
 {
     struct session_held *before = find_before(session, &held->touch, held->record.device, held);

@@ -1,4 +1,4 @@
-/* remote/session/inside.h - what the parts of a session share. One thread. */
+/* remote/session/inside.h - what the parts of a session share. One thread calls all of it. */
 #ifndef WEFT_REMOTE_SESSION_INSIDE_H
 #define WEFT_REMOTE_SESSION_INSIDE_H
 
@@ -132,57 +132,54 @@ struct weft_session {
 };
 
 /* ---- session.c */
-/* A session without its network, with its devices; NULL: said. */
+/* Makes a session with its devices, but without its network; NULL: that is said. */
 struct weft_session *session_make(const struct weft_config *config,
                                   const struct weft_cuda_table *table,
                                   const struct weft_session_limits *limits);
 void session_free(struct weft_session *session);
 /* Executes what has come, as far as answers have room. Errors: PROTOCOL, said. */
 weft_status session_take_records(struct weft_session *session, bool *did);
-/* Makes its context current. Errors: the driver's. */
+/* Makes a device's context current. Errors: the driver's. */
 CUresult session_use(struct weft_session *session, int device);
-/* An answer; false: there is no room, nothing happened. */
+/* Sends an answer. False: there is no room, and nothing happened. */
 bool session_answer(struct weft_session *session, int lane, CUresult result, const uint64_t *words,
                     uint32_t count, const void *extra, uint32_t bytes);
-/*
- * What kernels have printed goes to the program. Before the answer that lets it go on, since the
- * program may print what comes behind it. False: there is no room for all of it yet.
- */
+/* Sends the program what kernels have printed, before the answer that lets it go on, since it may
+ * print what comes behind. False: there is no room for all of it yet. */
 bool session_print(struct weft_session *session);
-/* A good answer to a record, for which there was room when it was taken: SESSION_LATER. */
+/* Sends a good answer, for which there was room when the record was taken. Returns
+ * SESSION_LATER. */
 int session_reply(struct weft_session *session, const struct weft_record *record,
                   const uint64_t *words, uint32_t count, const void *extra, uint32_t bytes);
-/*
- * A handle for what the program made, unless *result says that it was not. 0: that, or no memory
- * for a handle, which *result says then; and it is gone again.
- */
+/* Makes a handle for what the program made, unless *result says that it was not. 0: that, or no
+ * memory for a handle, which *result says then; and the object is gone again. */
 uint64_t session_name(struct weft_session *session, enum weft_argument kind, int device,
                       void *object, uint32_t flags, CUresult *result);
-/* What the program made goes, and its handle. Errors: the driver's. */
+/* Destroys what the program made, and its handle. Errors: the driver's. */
 CUresult session_drop(struct weft_session *session, struct weft_place *place);
-/* Whose memory, which the program may touch, all of it is; -1: none's. */
+/* Returns the device whose memory, which the program may touch, all of it is; -1: none's. */
 int session_device_of(const struct weft_session *session, uint64_t address, uint64_t bytes);
 
-/* memory.c: from where rows begin to where they end; 0: they make no sense. */
+/* memory.c: returns the bytes from where rows begin to where they end; 0: they make no sense. */
 uint64_t session_extent(uint64_t pitch, uint64_t width, uint64_t rows);
-/* array.c: the driver's array of a handle, on that device; NULL: none. */
+/* array.c: returns the driver's array of a handle, on that device; NULL: none. */
 CUarray session_array(const struct weft_session *session, int device, CUarray handle);
-/* memory.c: whose rows they are; -1: nobody's, or they make no sense. */
+/* memory.c: returns whose rows they are; -1: nobody's, or they make no sense. */
 int session_rows_at(const struct weft_session *session, uint64_t address, uint64_t pitch,
                     uint64_t width, uint64_t rows);
 
-/* Whether the longest answer that is given at once has room. */
+/* Whether there is room for the longest answer that is given at once. */
 bool session_can_answer(struct weft_session *session);
-/* A record was executed: its answer, or its error. Errors: PROTOCOL, said. */
+/* Answers a record that was executed, or keeps its error. Errors: PROTOCOL, said. */
 weft_status session_done(struct weft_session *session, const struct weft_record *record,
                          int result);
 
 /* ---- execute.c */
 /* Whether a record has the device, words and bytes of its call. */
 bool session_is_formed(const struct weft_session *session, const struct weft_record *record);
-/* One that is. A CUresult, or one of the values above. */
+/* Executes a well-formed record. Returns a CUresult, or one of the values SESSION_. */
 int session_execute(struct weft_session *session, struct weft_record *record);
-/* The arguments' kinds and the class of a call of the list. */
+/* Returns the arguments' kinds, and *class, of a call of the list. */
 const uint8_t *session_arguments(uint32_t call, enum weft_class *class);
 
 /*
@@ -190,57 +187,54 @@ const uint8_t *session_arguments(uint32_t call, enum weft_class *class);
  * record is held behind a closed gate, and where there is no memory for its data. Others overtake
  * it.
  */
-/*
- * Executes a record, or holds it. The values of session_execute; SESSION_AGAIN: it can neither be
- * executed nor held now.
- */
+/* Executes a record, or holds it. Returns what session_execute does; SESSION_AGAIN: it can neither
+ * be executed nor held now. */
 int session_take(struct weft_session *session, struct weft_record *record);
-/* It is done with: those behind it line up anew. */
+/* Removes a held record that is done with: those behind it line up anew. */
 void session_release(struct weft_session *session, struct session_held *held);
 /* Executes what has to wait no more, while answers have room. Errors: PROTOCOL, said. */
 weft_status session_held_poll(struct weft_session *session, bool *did);
 void session_held_drop(struct weft_session *session);
 
 /* ---- wait.c */
-/* An event of the session's own, recorded in a stream. */
+/* Records an event of the session's own in a stream. */
 CUresult session_record(struct weft_session *session, int device, CUstream stream, CUevent *event);
-/* Whether it has passed; then it is gone. Errors: NOT_READY, the driver's. */
+/* Whether an event of the session's has passed; then it is taken back. Errors: NOT_READY, the
+ * driver's. */
 CUresult session_passed(struct weft_session *session, int device, CUevent event);
-/*
- * A wait with room for so many events, not yet in the list. SESSION_AGAIN: the list is full; each
- * record that may wait is one that hold.c knows to hold.
- */
+/* Makes a wait with room for so many events, not yet in the list. SESSION_AGAIN: the list is full;
+ * each record that may wait is one that hold.c knows to hold. */
 int session_wait_make(struct weft_session *session, int device, int lane, uint32_t events,
                       session_then *then, uint64_t value, struct session_wait **made);
 CUresult session_wait_record(struct weft_session *session, struct session_wait *wait,
                              CUstream stream);
-/* SESSION_LATER; where something failed the wait is dropped, and its value is the error. */
+/* Begins a wait: SESSION_LATER; if result is an error, drops it and returns the error. */
 int session_wait_begin(struct weft_session *session, struct session_wait *wait, CUresult result);
 void session_wait_drop(struct weft_session *session, struct session_wait *wait);
-/* A wait for an event of the program's own. */
+/* Begins a wait for an event of the program's own. Returns as session_wait_begin. */
 int session_wait_event(struct weft_session *session, int device, int lane, CUevent event,
                        session_then *then, uint64_t value);
-/* Whether somebody waits for it; goes: the last of them destroys it. */
+/* Whether a wait is for this event; goes: the last such wait destroys it. */
 bool session_event_waited(struct weft_session *session, CUevent event, bool goes);
-/* The program destroys its event: at once, or when nothing waits for it any more. */
+/* Destroys the program's event: at once, or when nothing waits for it any more. */
 CUresult session_event_destroy(struct weft_session *session, CUevent event);
-/* A wait for what a stream has been given so far. */
+/* Begins a wait for what a stream has been given so far. Returns as session_wait_begin. */
 int session_wait_stream(struct weft_session *session, int device, int lane, CUstream stream,
                         session_then *then, uint64_t value);
-/* A wait for all that the device has been given so far. */
+/* Begins a wait for all that the device has been given so far. Returns as session_wait_begin. */
 int session_wait_device(struct weft_session *session, int device, int lane, session_then *then,
                         uint64_t value);
 void session_waits_poll(struct weft_session *session, bool *did);
 
 /* ---- share.c */
-/* Memory of this process, for all its devices; perhaps it is pinned already. */
+/* Pins memory of this process for all its devices; perhaps it is pinned already. */
 CUresult session_pin(struct weft_session *session, void *memory, size_t bytes);
-/* Pinned memory of the program, by its address there; NULL: not all of it was shared. */
+/* Returns pinned memory of the program, by its address there; NULL: not all of it was shared. */
 void *session_shared(const struct weft_session *session, uint64_t address, uint64_t bytes);
 void session_shares_close(struct weft_session *session); /* the devices are idle */
 
 /* ---- reach.c */
-/* Other servers of this host can leave descriptors from now on. Where that cannot be, none do. */
+/* Lets other servers of this host leave descriptors. Where that cannot be, none do. */
 void session_reach_open(struct weft_session *session);
 void session_reach_close(struct weft_session *session); /* the devices are idle */
 /* memory.c: whether an arena may have these addresses. */
@@ -278,7 +272,7 @@ void session_copies_close(struct weft_session *session);
 weft_status session_copies_poll(struct weft_session *session, bool *did);
 weft_status session_copy_notice(void *context, int process, enum weft_copy_step step,
                                 uint32_t number);
-/* What the network asks when pieces of copies arrive. */
+/* Fills in what the network calls when pieces of copies arrive. */
 void session_device(struct weft_session *session, struct weft_net_device *device);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * remote/session/library.c - CUDA's libraries: a record becomes a call of the vendor's function, as
- * its row says. A library is loaded at its first call. It may wait for the GPU here: what the GPU
- * does never waits for the session. Session's thread only.
+ * remote/session/library.c - CUDA's libraries: turns a record into a call of the vendor's function,
+ * as its row says. A library is loaded at its first call. It may wait for the GPU here: what the
+ * GPU does never waits for the session. Session's thread only.
  */
 #include "remote/rows/vendor.h"
 
@@ -79,8 +79,8 @@ static void *find_function(enum weft_library library, const char *name)
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-/* Of NEW a type has a star behind it. A descriptor that is const is named so. The vendor says that
- * a handle of cuBLAS may be used as one of cuBLASLt. */
+/* Whether what was made is of a type. Of NEW a type has a star behind it. A descriptor that is
+ * const is named so. The vendor says that a handle of cuBLAS may be used as one of cuBLASLt. */
 static bool is_type(const char *made, const char *type)
 {
     static const char constant[] = "cusparseConst";
@@ -94,7 +94,7 @@ static bool is_type(const char *made, const char *type)
     return strncmp(made, type, length) == 0 && made[length] == ' ';
 }
 
-/* An object of that type. */
+/* Returns the value of an object of that type; 0: none, which may be wrong. */
 static uint64_t row_object(struct row_call *call, uint64_t handle, const char *type, bool drops)
 {
     struct weft_place *place = weft_handles_find(&call->session->handles, WEFT_OBJECT, handle);
@@ -111,7 +111,7 @@ static uint64_t row_object(struct row_call *call, uint64_t handle, const char *t
     return object->value;
 }
 
-/* The parameter's value, from its word; of memory the word itself. */
+/* Sets the parameter's value from its word; of memory, to the word itself. */
 static void row_value(struct row_call *call, enum weft_row_kind kind, const char *type, void *value,
                       size_t size)
 {
@@ -135,7 +135,7 @@ static void row_value(struct row_call *call, enum weft_row_kind kind, const char
     memcpy(value, &word, size);
 }
 
-/* Where so many bytes are: on the device, in the record, or in the answer. */
+/* Returns where so many bytes are: on the device, in the record, or in the answer. */
 static void *row_memory(struct row_call *call, enum weft_row_kind kind, const void *value,
                         uint64_t bytes)
 {
@@ -163,7 +163,7 @@ static void *row_memory(struct row_call *call, enum weft_row_kind kind, const vo
     return gives ? memcpy(taken, given, bytes) : taken;
 }
 
-/* Handles for what was made, in its place. */
+/* Puts handles in the place of what was made. */
 static void row_made(struct row_call *call)
 {
     for (uint32_t i = 0; i < call->news && call->result == CUDA_SUCCESS; i++) {
@@ -179,7 +179,7 @@ static void row_made(struct row_call *call)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* A handle's stream is that of its call, whatever other calls were held meanwhile. */
+/* Sets a handle's stream to that of its call, whatever other calls were held meanwhile. */
 static int use_stream(struct row_call *call)
 {
     struct session_object *object = call->first;

@@ -48,7 +48,7 @@ SESSION_DO(alloc)
     return result;
 }
 
-/* The device is idle, or the stream has come so far. */
+/* Frees a block, once the device is idle, or the stream has come so far. */
 static CUresult free_now(struct weft_session *session, struct session_wait *wait, CUresult result)
 {
     const CUresult freed = weft_arena_free(&session->device[wait->device].arena, wait->value);

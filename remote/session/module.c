@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All of it has come: the library, whose handle is the answer. */
+/* Loads an image that has come whole: the library, whose handle is the answer. */
 static int load_image(struct weft_session *session, const struct weft_record *record)
 {
     const uint64_t bytes = weft_image_bytes(session->image);
@@ -46,7 +46,7 @@ SESSION_DO(load)
     return session->image_bytes == call->bytes ? load_image(session, record) : CUDA_SUCCESS;
 }
 
-/* The name behind a record, ended. */
+/* Copies the name behind a record, and ends it. False: it is too long, or missing. */
 static bool name_of(struct weft_record *record, char name[WEFT_NAME_MOST])
 {
     if (record->extra == 0 || record->extra >= WEFT_NAME_MOST)
@@ -56,7 +56,7 @@ static bool name_of(struct weft_record *record, char name[WEFT_NAME_MOST])
     return true;
 }
 
-/* How its parameters are laid out, from the driver. */
+/* Asks the driver how a kernel's parameters are laid out. */
 static struct session_kernel *describe(const struct weft_cuda_table *table, CUkernel kernel,
                                        CUfunction function)
 {

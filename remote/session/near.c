@@ -17,7 +17,7 @@ static CUresult copy(const struct weft_cuda_table *table, const struct weft_box 
 
 /* ---- inside records -------------------------------------------------------------------------- */
 
-/* Rows of the device, and a chunk, in which they lie one behind the other. */
+/* Copies rows of the device from or to a chunk, in which they lie one behind the other. */
 static int copy_inside(struct weft_session *session, struct weft_record *record,
                        struct weft_box_side side, uint64_t width, uint64_t rows, CUstream stream,
                        bool in)
@@ -110,7 +110,7 @@ static bool take_side(const struct weft_session *session, int device, const stru
     return side->device != 0;
 }
 
-/* Between devices a row alone. */
+/* Has the driver copy a box; between devices a row alone. */
 SESSION_DO(copy_near)
 {
     struct weft_box *box = &call->box;

@@ -27,7 +27,7 @@ struct note {
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-/* Of the session of that process: an abstract name, of the job's secret. */
+/* Names the socket of the session of that process: an abstract name, made of the job's secret. */
 static socklen_t name_of(const struct weft_session *session, uint64_t process,
                          struct sockaddr_un *name)
 {
@@ -75,7 +75,7 @@ union control {
         .msg_control = (control).bytes, .msg_controllen = CMSG_LEN(sizeof(int))                    \
     }
 
-/* Errors: NOT_READY: there is no room; NOT_SUPPORTED. */
+/* Leaves a descriptor at another session. Errors: NOT_READY: there is no room; NOT_SUPPORTED. */
 static CUresult leave(const struct weft_session *session, uint64_t to, struct note *note, int fd)
 {
     union control control = {.header = {.cmsg_level = SOL_SOCKET,
@@ -96,7 +96,7 @@ static CUresult leave(const struct weft_session *session, uint64_t to, struct no
     return full ? CUDA_ERROR_NOT_READY : left ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
-/* The descriptor that came with that note; -1: something else did. */
+/* Takes the descriptor that came with the wanted note; -1: something else did. */
 static int take(int connection, const struct note *wanted)
 {
     union control control = {.header = {0}};
@@ -115,7 +115,7 @@ static int take(int connection, const struct note *wanted)
     return -1;
 }
 
-/* The one that was left with that note; -1: none. What others have left is closed. */
+/* Finds the descriptor that was left with that note; -1: none. What others have left is closed. */
 static int find(const struct weft_session *session, const struct note *wanted)
 {
     int fd = -1;
@@ -158,7 +158,7 @@ SESSION_DO(export)
     return result;
 }
 
-/* Of a device of this session, or of this address space: it is mapped anyway. */
+/* Whether memory is a device's of this session, or of this address space: it is mapped anyway. */
 static bool is_own(const struct weft_session *session, uint64_t address)
 {
     bool is = session->links.one_address_space;
@@ -176,7 +176,7 @@ static CUresult let(struct weft_session *session, int device, uint64_t base, uin
     return session->table->set_access(base, bytes, &access, 1);
 }
 
-/* For that device, too. */
+/* Makes mapped memory accessible to a device, too. */
 static CUresult reach(struct weft_session *session, int device, uint64_t base, uint64_t bytes)
 {
     const CUresult result = let(session, device, base, bytes, true);
@@ -188,7 +188,7 @@ static CUresult reach(struct weft_session *session, int device, uint64_t base, u
                : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
-/* How many devices reach what begins there; *bytes: how much that is. */
+/* Returns how many devices reach what begins there; *bytes: how much that is. */
 static int reached_by(const struct weft_session *session, uint64_t base, uint64_t *bytes)
 {
     int count = 0;
@@ -204,7 +204,7 @@ static int reached_by(const struct weft_session *session, uint64_t base, uint64_
     return count;
 }
 
-/* Whether a device reaches some of that. */
+/* Whether a device reaches some of these bytes. */
 static bool is_reached(const struct weft_session *session, uint64_t base, uint64_t bytes)
 {
     for (int d = 0; d < session->count; d++) {
@@ -216,7 +216,7 @@ static bool is_reached(const struct weft_session *session, uint64_t base, uint64
     return false;
 }
 
-/* The addresses of the owner's arena are kept, once: there is nothing of this process's. */
+/* Keeps the addresses of the owner's arena, once: nothing of this process's is there. */
 static CUresult keep(struct weft_session *session, uint64_t base, uint64_t span)
 {
     CUdeviceptr got = 0;
@@ -231,7 +231,7 @@ static CUresult keep(struct weft_session *session, uint64_t base, uint64_t span)
     return result;
 }
 
-/* From that descriptor. */
+/* Maps memory from a descriptor. */
 static CUresult map(struct weft_session *session, int fd, uint64_t base, uint64_t bytes)
 {
     CUmemGenericAllocationHandle handle;
@@ -245,7 +245,8 @@ static CUresult map(struct weft_session *session, int fd, uint64_t base, uint64_
     return result;
 }
 
-/* Ticket 0: another device of this session reaches it already. */
+/* Makes a slab accessible to a device. Ticket 0: another device of this session reaches it
+ * already. */
 SESSION_DO(import)
 {
     const struct note wanted = {call->ticket, call->base, call->bytes};
@@ -284,7 +285,7 @@ SESSION_DO(import)
     return result;
 }
 
-/* The device has done what it was given. */
+/* Has a device no longer reach a slab, when it has done what it was given. */
 static CUresult forget(struct weft_session *session, struct session_wait *wait, CUresult result)
 {
     struct weft_ranges *reached = &session->device[wait->device].reached;
@@ -310,7 +311,7 @@ SESSION_DO(unimport)
                       : result;
 }
 
-/* The devices are idle. */
+/* Lets go all that devices reach; they are idle. */
 void session_reach_close(struct weft_session *session)
 {
     for (int d = 0; d < session->count; d++) {

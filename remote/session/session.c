@@ -74,7 +74,8 @@ int session_reply(struct weft_session *session, const struct weft_record *record
                : SESSION_WRONG;
 }
 
-/* The driver prints to a file, which never blocks it; one that was read to its end begins anew. */
+/* Sends what kernels printed. The driver prints to a file, which never blocks it; one that was read
+ * to its end begins anew. */
 bool session_print(struct weft_session *session)
 {
     struct weft_ring_out *out = &session->links.link[0].out;
@@ -111,7 +112,7 @@ bool session_can_answer(struct weft_session *session)
            NULL;
 }
 
-/* Lane 0: nobody waits for an answer. */
+/* Answers a record. Lane 0: nobody waits for an answer, and its error is kept. */
 weft_status session_done(struct weft_session *session, const struct weft_record *record, int result)
 {
     if (result == SESSION_WRONG)
@@ -149,10 +150,8 @@ weft_status session_take_records(struct weft_session *session, bool *did)
     return status;
 }
 
-/*
- * Whether the program asks for nothing, and waits for nothing. A session that was stopped has not
- * looked meanwhile: such time is not the program's.
- */
+/* Fails if the program has asked for nothing, and waited for nothing, for too long. A session that
+ * was stopped has not looked meanwhile: such time is not the program's. */
 static weft_status look_at_program(struct weft_session *session)
 {
     const uint64_t now = weft_now_ns(), idle_ns = session->limits->idle_ns,
@@ -217,10 +216,8 @@ static weft_status serve(struct weft_session *session)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/*
- * The first device's context is made now: the network's memory is pinned in it; and that for copies
- * inside records.
- */
+/* Makes the first device's context now: the network's memory is pinned in it, and that for copies
+ * inside records. */
 static weft_status open_devices(struct weft_session *session)
 {
     session->count = session->limits->device_count;

@@ -64,7 +64,7 @@ SESSION_DO(share)
     return (int)result;
 }
 
-/* The program has waited for what uses it. */
+/* Forgets shared memory. The program has waited for what uses it. */
 SESSION_DO(unshare)
 {
     for (struct session_share **at = &session->shares; *at != NULL; at = &(*at)->next)

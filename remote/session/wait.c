@@ -70,7 +70,7 @@ CUresult session_wait_record(struct weft_session *session, struct session_wait *
     return result;
 }
 
-/* The last of its events. */
+/* Gives the last event of a wait back. */
 static void give_back(struct weft_session *session, struct session_wait *wait)
 {
     CUevent event = wait->events[--wait->count];
@@ -167,7 +167,7 @@ int session_wait_device(struct weft_session *session, int device, int lane, sess
     return session_wait_begin(session, wait, result);
 }
 
-/* Whether all its events have passed. */
+/* Whether all events of a wait have passed. */
 static bool passed(struct weft_session *session, struct session_wait *wait)
 {
     while (wait->count > 0 && !wait->passed) {
@@ -187,7 +187,7 @@ static bool passed(struct weft_session *session, struct session_wait *wait)
     return true;
 }
 
-/* Its end; false: the answer has no room yet. */
+/* Ends a wait, and answers. False: the answer has no room yet. */
 static bool finish(struct weft_session *session, struct session_wait *wait)
 {
     if (!wait->passed) {

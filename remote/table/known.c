@@ -1,4 +1,4 @@
-/* remote/table/known.c - see the header. Any thread: what is known does not change. */
+/* remote/table/known.c - see the header. Any thread calls it: what is known does not change. */
 #include "remote/table/known.h"
 
 #include <stdio.h>
@@ -88,7 +88,8 @@ uint64_t weft_image_bytes(const void *image)
                : 0;
 }
 
-/* Code of a GPU that is not compressed names what it calls; PTX beside it says nothing more. */
+/* Whether an image prints. Code of a GPU that is not compressed names what it calls; PTX beside it
+ * says nothing more. */
 bool weft_image_prints(const void *image, uint64_t bytes)
 {
     enum { ELF = 2, COMPRESSED = 0xa000 };

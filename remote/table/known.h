@@ -39,7 +39,7 @@ struct weft_known_list {
     struct weft_known **(*now)(void); /* the calling thread's current device */
 };
 
-/* By ordinal, by context; NULL: none. */
+/* Find a device by its ordinal, or by its context; NULL: none. */
 struct weft_known *weft_known_device(const struct weft_known_list *list, CUdevice ordinal);
 struct weft_known *weft_known_in(const struct weft_known_list *list, CUcontext context);
 /*
@@ -72,7 +72,7 @@ _Static_assert(sizeof(struct weft_box) == sizeof(CUDA_MEMCPY3D) &&
                    offsetof(struct weft_box, to.height) == offsetof(CUDA_MEMCPY3D, dstHeight) &&
                    offsetof(struct weft_box, width) == offsetof(CUDA_MEMCPY3D, WidthInBytes),
                "the vendor's own fields");
-/* Bytes of an element of an array; 0: arrays have no such elements. */
+/* Returns the bytes of an element of an array; 0: arrays have no such elements. */
 size_t weft_texel_bytes(CUarray_format format, unsigned channels);
 /*
  * How long a fat binary is, by its header of WEFT_IMAGE_HEADER bytes; 0: it is none. A driver reads
@@ -80,7 +80,7 @@ size_t weft_texel_bytes(CUarray_format format, unsigned channels);
  */
 enum { WEFT_IMAGE_HEADER = 16, WEFT_IMAGE_MOST = 256 << 20 };
 uint64_t weft_image_bytes(const void *image);
-/* Whether its kernels may print, or assert. bytes: all of it, with a whole header. */
+/* Whether an image's kernels may print, or assert. bytes: all of it, with a whole header. */
 bool weft_image_prints(const void *image, uint64_t bytes);
 /* Whether kernels of one device reach the other's memory: only within a server. */
 bool weft_known_reaches(const struct weft_known *device, const struct weft_known *peer);

@@ -16,7 +16,7 @@
     if ((known) == NULL)                                                                           \
     return CUDA_ERROR_INVALID_DEVICE
 
-/* What is known of one device. */
+/* Defines a call that tells what is known of one device. */
 #define IS(field, parameters, result)                                                              \
     CUresult KNOWN(field) parameters                                                               \
     {                                                                                              \
@@ -114,7 +114,7 @@ IS(context_state, (CUdevice device, unsigned *flags, int *active),
    *flags = __atomic_load_n(&known->flags, __ATOMIC_RELAXED);
    *active = 1)
 
-/* How a thread waits is no affair of these drivers: remembered, without effect. */
+/* Remembers flags without effect: how a thread waits is no affair of these drivers. */
 IS(context_flags, (CUdevice device, unsigned flags),
    if ((flags & ~(unsigned)CU_CTX_FLAGS_MASK) != 0 ||
        (flags & CU_CTX_SCHED_MASK) > CU_CTX_SCHED_BLOCKING_SYNC) return CUDA_ERROR_INVALID_VALUE;

@@ -1,4 +1,4 @@
-/* remote/table/load.c - the table of this machine's driver, or of a file's. Any thread. */
+/* remote/table/load.c - loads the table of this machine's driver, or of a file. Any thread. */
 #include "base/say.h"
 #include "remote/table/table.h"
 

@@ -13,16 +13,16 @@ struct weft_ranges {
     uint32_t count, capacity;
 };
 
-/* The first that ends after an address; count: none does. */
+/* Returns the index of the first range that ends after an address; count: none does. */
 uint32_t weft_ranges_after(const struct weft_ranges *ranges, uint64_t address);
-/* Unless one begins there. False: no memory. */
+/* Adds a range, unless one begins there. False: no memory. */
 bool weft_ranges_add(struct weft_ranges *ranges, uint64_t at, uint64_t bytes);
 void weft_ranges_drop(struct weft_ranges *ranges, uint32_t index);
-/* Which one begins at an address; count: none does. */
+/* Returns the index of the range that begins at an address; count: none does. */
 uint32_t weft_ranges_at(const struct weft_ranges *ranges, uint64_t address);
-/* The first address before `end` that lies in none; end: all do. */
+/* Returns the first address before `end` that lies in no range; end: all do. */
 uint64_t weft_ranges_gap(const struct weft_ranges *ranges, uint64_t address, uint64_t end);
-/* Whether all of it lies in one. */
+/* Whether all of these bytes lie in one range. */
 bool weft_ranges_has(const struct weft_ranges *ranges, uint64_t address, uint64_t bytes);
 
 #endif

@@ -123,13 +123,11 @@ struct weft_cuda_table {
 #undef WEFT_TABLE_FIELD
 };
 
-/*
- * The driver, loaded once and initialised: "cuda", this machine's, or a file that has its
- * functions. One a process, the first that is named. NULL: said. Any thread.
- */
+/* Opens a driver, loads it once and initialises it: "cuda", this machine's, or a file that has its
+ * functions. One a process, the first that is named. NULL: that is said. Any thread. */
 const struct weft_cuda_table *weft_table_open(const char *name);
 
-/* Tests: the driver of weft's runtime (remote/cudart) in this process, before its first call. */
+/* For tests: sets the driver of weft's runtime (remote/cudart) before its first call. */
 void weft_cudart_use(const struct weft_cuda_table *table);
 
 /* What an error of the driver's is called, and its text: "cudaErrorMemoryAllocation", "out of
@@ -138,12 +136,12 @@ struct weft_cuda_error {
     int number;
     const char *name, *text;
 };
-/* Never NULL. Needs no driver. */
+/* Returns the error of a result. Never NULL. Needs no driver. */
 const struct weft_cuda_error *weft_cuda_error(CUresult result);
-/* Says once that something is refused, and under which heading of docs/remote.md it stands; its
- * value is NOT_SUPPORTED. */
+/* Says once that something is refused, and under which heading of docs/remote.md it stands; returns
+ * NOT_SUPPORTED. */
 CUresult weft_cuda_refuse(const char *what, const char *heading, unsigned *said);
-/* The same, with a `said` of that place. */
+/* Says once for each place that something is refused, and is NOT_SUPPORTED. */
 #define WEFT_CUDA_REFUSE(what, heading)                                                            \
     ({                                                                                             \
         static unsigned said_here;                                                                 \

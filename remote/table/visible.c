@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* -1: none. What stands behind a number does not count. */
+/* Returns a device by its number; -1: none. What stands behind a number does not count. */
 static int by_number(const struct weft_known_list *list, const char *text)
 {
     char *end;
@@ -16,7 +16,7 @@ static int by_number(const struct weft_known_list *list, const char *text)
     return end != text && number >= 0 && number < list->count ? (int)number : -1;
 }
 
-/* GPU-8-4-4-4-12 digits. */
+/* Writes a UUID as CUDA does: GPU-8-4-4-4-12 digits. */
 static void write_uuid(char text[64], const unsigned char uuid[16])
 {
     char *at = text + sprintf(text, "GPU");
@@ -25,7 +25,7 @@ static void write_uuid(char text[64], const unsigned char uuid[16])
         at += sprintf(at, i == 0 || (i >= 4 && i <= 10 && i % 2 == 0) ? "-%02x" : "%02x", uuid[i]);
 }
 
-/* -1: none, or several. */
+/* Returns the device whose UUID begins so; -1: none, or several. */
 static int by_uuid(const struct weft_known_list *list, const char *text)
 {
     char uuid[64];

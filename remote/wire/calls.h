@@ -52,27 +52,27 @@ enum weft_argument {
     WEFT_TAKE
 };
 
-/* For each argument of a line of calls.def: macro(kind, type, name). */
+/* Expands macro(kind, type, name) for each argument of a line of calls.def. */
 #define WEFT_EACH(macro, ...) __VA_OPT__(WEFT_SCAN(WEFT_EACH_(macro, __VA_ARGS__)))
 #define WEFT_EACH_(macro, first, ...)                                                              \
     macro first __VA_OPT__(WEFT_AGAIN WEFT_NOTHING(macro, __VA_ARGS__))
 #define WEFT_AGAIN() WEFT_EACH_
 #define WEFT_NOTHING ()
-/* So many scans, so many arguments: up to 36. */
+/* Scans as often as a line may have arguments: up to 36 times. */
 #define WEFT_SCAN(...)   WEFT_SCAN_3(WEFT_SCAN_3(WEFT_SCAN_3(WEFT_SCAN_3(__VA_ARGS__))))
 #define WEFT_SCAN_3(...) WEFT_SCAN_2(WEFT_SCAN_2(WEFT_SCAN_2(__VA_ARGS__)))
 #define WEFT_SCAN_2(...) WEFT_SCAN_1(WEFT_SCAN_1(WEFT_SCAN_1(__VA_ARGS__)))
 #define WEFT_SCAN_1(...) __VA_ARGS__
 
-/* Arguments that begin with a comma each, as a list: the first, empty one is dropped. */
+/* Makes a list of arguments that begin with a comma each: the first, empty one is dropped. */
 #define WEFT_LIST_(first, ...) __VA_ARGS__
 #define WEFT_LIST(...)         WEFT_LIST_(__VA_ARGS__)
 
-/* How many words the request of such a line has. */
+/* Counts the words that the request of a line of calls.def has. */
 #define WEFT_COUNT(kind, type, name) +(WEFT_##kind < WEFT_OUT)
 #define WEFT_WORDS(...)              (0 WEFT_EACH(WEFT_COUNT, __VA_ARGS__))
 
-/* How many bytes of structs stand behind those. */
+/* Counts the bytes of structs that stand behind a request's words. */
 #define WEFT_GIVE_BYTES(kind, type, name) +(WEFT_##kind == WEFT_GIVE ? sizeof(type) : 0)
 #define WEFT_GIVES(...)                   (0 WEFT_EACH(WEFT_GIVE_BYTES, __VA_ARGS__))
 
@@ -86,10 +86,8 @@ enum {
     WEFT_NAME_MOST = 4096 /* bytes of a kernel's name */
 };
 
-/*
- * A handle: the session's process, device, kind, generation, place in the session's table. Never 0,
- * 1 or 2, which are CUDA's names of the default streams.
- */
+/* Makes a handle: the session's process, device, kind, generation, place in the session's table.
+ * Never 0, 1 or 2, which are CUDA's names of the default streams. */
 static inline uint64_t weft_handle(int process, int device, enum weft_argument kind,
                                    uint32_t generation, uint32_t place)
 {
@@ -115,7 +113,7 @@ struct weft_parameter {
     uint32_t offset, bytes;
 };
 
-/* A stream as CUDA names the default one. */
+/* Whether a stream is one by which CUDA names the default one. */
 static inline bool weft_is_default(uint64_t stream)
 {
     return stream <= 1;

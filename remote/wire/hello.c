@@ -1,4 +1,4 @@
-/* remote/wire/hello.c - see the header. Pure: any thread. */
+/* remote/wire/hello.c - see the header. Pure functions for any thread. */
 #include "remote/wire/hello.h"
 
 #include "base/say.h"

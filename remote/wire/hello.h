@@ -69,18 +69,18 @@ struct weft_key {
     size_t size;
 };
 
-/* The secret of a file that its owner alone can read, without a newline at its end. Errors: CONFIG.
- */
+/* Reads the secret of a file that its owner alone can read, without a newline at its end. Errors:
+ * CONFIG. */
 weft_status weft_key_read(struct weft_key *key, const char *file);
 
-/* All but its nonce. */
+/* Fills in a greeting, all but its nonce. */
 void weft_greeting_put(struct weft_greeting *greeting);
-/* MALFORMED: no server of weft's. VERSION: of another version. */
+/* Checks a greeting. MALFORMED: no server of weft's. VERSION: of another version. */
 enum weft_no weft_greeting_check(const struct weft_greeting *greeting);
 
 void weft_request_sign(struct weft_signed_request *request, const struct weft_key *key,
                        const unsigned char nonce[WEFT_NONCE_BYTES]);
-/* Checks the code first, in constant time; nothing else of the request is looked at before. */
+/* Checks a request: the code first, in constant time; nothing else is looked at before. */
 enum weft_no weft_request_check(const struct weft_signed_request *request,
                                 const struct weft_key *key,
                                 const unsigned char nonce[WEFT_NONCE_BYTES]);
