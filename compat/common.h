@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns what an expression gives, if it is an error: of every standard 0 is none. */
+/* Returns what an expression gives from the calling function, if it is an error: of every standard
+ * 0 is none. */
 #define TRY(expression)                                                                            \
     do {                                                                                           \
         const __auto_type try_code = (expression);                                                 \
@@ -21,7 +22,7 @@
             return try_code;                                                                       \
     } while (0)
 
-/* Whether there is something at all of these places, of which there may be none. */
+/* ALL_THERE: whether none of these places, of which there may be none, is NULL. */
 #define PLACES_OF(...) ((const void *const[]){"", __VA_ARGS__})
 #define ALL_THERE(...)                                                                             \
     weftcompat_all_there(sizeof(PLACES_OF(__VA_ARGS__)) / sizeof(void *), PLACES_OF(__VA_ARGS__))
@@ -33,7 +34,7 @@ static inline bool weftcompat_all_there(size_t count, const void *const places[]
     return true;
 }
 
-/* Memory that is freed at the end of the block. */
+/* FREED, before a pointer: frees its memory at the end of the block. */
 #define FREED __attribute__((cleanup(weftcompat_free_block)))
 static inline void weftcompat_free_block(const void *place)
 {
@@ -43,7 +44,7 @@ static inline void weftcompat_free_block(const void *place)
     free(memory);
 }
 
-/* b is the element that stays, a the lower member's. */
+/* Defines a loop over elements: b is the element that stays, a the lower member's. */
 #define ELEMENT_LOOP(name, ctype, expression)                                                      \
     static __attribute__((unused)) void name(const weft_combine *combine, const void *from,        \
                                              void *into, size_t count)                             \
@@ -63,7 +64,7 @@ static inline void weftcompat_free_block(const void *place)
     ELEMENT_LOOP(min_##t, ctype, a < b ? a : b)                                                    \
     ELEMENT_LOOP(max_##t, ctype, a > b ? a : b)
 #define ELEMENT_REALS(t, ctype) ELEMENT_COMPLEXES(t, ctype) ELEMENT_EXTREMES(t, ctype)
-/* Sums and products wrap. */
+/* Defines the loops of an integer type, whose sums and products wrap. */
 #define ELEMENT_INTEGERS(t, ctype)                                                                 \
     ELEMENT_LOOP(sum_##t, ctype, (unsigned __int128)a + (unsigned __int128)b)                      \
     ELEMENT_LOOP(prod_##t, ctype, (unsigned __int128)a *(unsigned __int128)b)                      \

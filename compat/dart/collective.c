@@ -3,7 +3,7 @@
 
 /* ---- collectives ----------------------------------------------------------------------------- */
 
-/* The team, the bytes of nelem elements, and the root where there is one. */
+/* Finds the team, and the bytes of nelem elements; checks the root where there is one. */
 static dart_ret_t enter(dart_team_t team, size_t nelem, dart_datatype_t type, int root,
                         struct weftdart_team **t, size_t *bytes)
 {
@@ -13,7 +13,7 @@ static dart_ret_t enter(dart_team_t team, size_t nelem, dart_datatype_t type, in
                                              : INVALID("root %d of %d", root, (*t)->members);
 }
 
-/* Where a collective begins: the team t, the bytes of nelem elements. */
+/* Begins a collective: finds the team t, and the bytes of nelem elements. */
 #define ENTER(nelem, root)                                                                         \
     struct weftdart_team *t;                                                                       \
     size_t bytes;                                                                                  \
@@ -114,7 +114,7 @@ dart_ret_t dart_send(const void *sendbuf, size_t nelem, dart_datatype_t type, in
         weft_host_send(weftdart.job, WEFT_COMM_HOST, unit.id, tag, sendbuf, bytes));
 }
 
-/* WEFT_ANY is no unit and no tag of DART. */
+/* Checks a receive: WEFT_ANY is no unit and no tag of DART. */
 static dart_ret_t check_receive(int tag, dart_global_unit_t unit)
 {
     TRY(weftdart_open());

@@ -1,6 +1,6 @@
 /*
- * compat/dart/domain.c - domains, which are trees: copies, parts and lists of them. Those of a team
- * are made in locality.c.
+ * compat/dart/domain.c - domains, which are trees: copies, parts and lists of them. locality.c
+ * makes those of a team.
  */
 #include "internal.h"
 
@@ -22,7 +22,7 @@ bool weftdart_domain_room(dart_domain_locality_t *domain, int domains, int units
     return (domain->children != NULL || domains == 0) && domain->unit_ids != NULL;
 }
 
-/* target, which is empty, becomes a copy below `parent`. */
+/* Makes target, which is empty, a copy of source below `parent`. */
 static dart_ret_t copy(dart_domain_locality_t *target, const dart_domain_locality_t *source,
                        dart_domain_locality_t *parent)
 {
@@ -104,7 +104,7 @@ dart_ret_t dart_domain_clone(const dart_domain_locality_t *domain, dart_domain_l
     return code;
 }
 
-/* Those of the scope, in order, at list; their number. list NULL: counts. */
+/* Lists the domains of a scope, in order; returns their number. list NULL: only counts. */
 static int collect(dart_domain_locality_t *domain, dart_locality_scope_t scope,
                    dart_domain_locality_t **list)
 {
@@ -163,10 +163,8 @@ dart_ret_t dart_domain_scope_tags(const dart_domain_locality_t *domain, dart_loc
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/*
- * Keeps of a domain what is above, at or below one of the tags (selects), or all that is not at or
- * below one. Who loses all that was below goes, too. False: the domain itself is to go.
- */
+/* Keeps of a domain what is above, at or below one of the tags (selects), or all that is not at or
+ * below one. Domains that lose all that was below go, too. False: the domain itself is to go. */
 static bool prune(dart_domain_locality_t *domain, int count, const char **tags, bool selects)
 {
     int kept = 0, cores = 0;

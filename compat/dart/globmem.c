@@ -162,7 +162,7 @@ dart_ret_t weftdart_settle(struct weftdart_team *t)
     return DART_OK;
 }
 
-/* Collective. adopt: memory of the program. */
+/* Makes a segment. Collective. adopt: of memory of the program. */
 static dart_ret_t make_segment(dart_team_t team, size_t nelem, dart_datatype_t type, bool adopt,
                                void *memory, dart_gptr_t *gptr)
 {
@@ -261,7 +261,7 @@ dart_ret_t dart_allocator_new(size_t pool_size, dart_team_t team, dart_allocator
     return DART_OK;
 }
 
-/* The place of a new piece of so many bytes, which are rounded up; NULL: there is none. */
+/* Finds the place of a new piece of so many bytes, which are rounded up; NULL: there is none. */
 static struct piece **find_room(struct dart_allocator_struct *pool, size_t *bytes, size_t *at)
 {
     struct piece **link = &pool->first;

@@ -10,7 +10,7 @@ static int count(const struct dart_group_struct *group)
     return members;
 }
 
-/* The member after `unit`; -1: there is none. */
+/* Returns the member after `unit`; -1: there is none. */
 static int next(const struct dart_group_struct *group, int unit)
 {
     for (unit++; unit < WEFTDART_UNITS; unit++)
@@ -54,7 +54,7 @@ dart_ret_t weftdart_join(const struct dart_group_struct *a, const struct dart_gr
     return DART_OK;
 }
 
-/* The same in a new group. */
+/* Makes a new group of the members of either, or of both. */
 static dart_ret_t new_join(const struct dart_group_struct *a, const struct dart_group_struct *b,
                            bool both, dart_group_t *made)
 {

@@ -13,10 +13,10 @@
 #include <weft/pgas.h>
 
 #define TRY_WEFT(expression) TRY(weftdart_result(expression))
-/* Every call begins with one of these, so that texts name it: what the expression gives; the
- * library is open; there is something at all of these places. */
+/* Every call begins with NAMED, TRY_OPEN or TRY_PLACES, so that texts name it. NAMED: gives what an
+ * expression gives; TRY_OPEN: the library is open; TRY_PLACES: no place is NULL. */
 #define NAMED(expression) (weftdart_call = __func__, (expression))
-/* One that is an expression, its code. */
+/* Defines a call that is an expression, its code. */
 #define CALL(name, parameters, expression)                                                         \
     dart_ret_t name parameters                                                                     \
     {                                                                                              \
@@ -24,7 +24,7 @@
     }
 #define TRY_OPEN()      TRY(NAMED(weftdart_open()))
 #define TRY_PLACES(...) TRY(NAMED(THERE(__VA_ARGS__)))
-/* The same within a call. */
+/* Checks within a call that none of these places is NULL. */
 #define TRY_THERE(...) TRY(THERE(__VA_ARGS__))
 #define THERE(...)                                                                                 \
     (ALL_THERE(__VA_ARGS__) ? DART_OK : weftdart_null(#__VA_ARGS__, PLACES_OF(__VA_ARGS__)))
@@ -45,14 +45,14 @@ extern struct weftdart_state {
 } weftdart;
 
 extern __thread const char *weftdart_call; /* that this thread is in */
-/* Says it of the call on stderr, and returns code. */
+/* Says on stderr why the call is refused, and returns code. */
 dart_ret_t weftdart_refuse(dart_ret_t code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 #define INVALID(...) weftdart_refuse(DART_ERR_INVAL, __VA_ARGS__)
-/* The first of these places, with names in that order, is NULL. */
+/* Refuses the call: the first of these places, with names in that order, is NULL. */
 dart_ret_t weftdart_null(const char *names, const void *const places[]);
 dart_ret_t weftdart_open(void);
-/* What a status of weft, which has been said, is to DART. */
+/* Returns what a status of weft, which has been said, is to DART. */
 dart_ret_t weftdart_result(weft_status status);
 dart_ret_t weftdart_no_memory(void);
 
@@ -71,15 +71,16 @@ struct weftdart_type {
     int native; /* 1 + the weft_type; 0: it is none */
 };
 
-/* The type that has that number. */
+/* Finds the type that has that number. */
 dart_ret_t weftdart_type_of(dart_datatype_t type, const struct weftdart_type **found);
 static inline bool weftdart_is_plain(const struct weftdart_type *type)
 {
     return type->count == 1 && type->block->offset == 0 && type->extent == type->block->length;
 }
-/* Bytes of elements of a type that is plain. */
+/* Counts the bytes of elements of a type, which has to be plain. */
 dart_ret_t weftdart_bytes(size_t nelem, dart_datatype_t type, size_t *bytes);
-/* How elements are combined, one by one or in pairs; of: their number, then that of pairs. */
+/* Tells how elements are combined, one by one or in pairs; *of: their number, then that of
+ * pairs. */
 dart_ret_t weftdart_combine(dart_datatype_t type, dart_operation_t op, size_t *of,
                             weft_combine *combine);
 
@@ -97,7 +98,7 @@ static inline void weftdart_add(struct dart_group_struct *group, int unit)
     group->bit[unit / 64] |= (uint64_t)1 << unit % 64;
 }
 dart_ret_t weftdart_new_group(const struct dart_group_struct *members, dart_group_t *made);
-/* *made becomes the members of either, or of both. */
+/* Makes *made the members of either, or of both. */
 dart_ret_t weftdart_join(const struct dart_group_struct *a, const struct dart_group_struct *b,
                          bool both, struct dart_group_struct *made);
 
@@ -116,9 +117,9 @@ struct weftdart_team {
 
 dart_ret_t weftdart_teams_open(void);
 void weftdart_teams_close(void);
-/* NOTFOUND: this unit is in no team of that number. */
+/* Finds a team. NOTFOUND: this unit is in no team of that number. */
 dart_ret_t weftdart_team_of(dart_team_t team, struct weftdart_team **found);
-/* t: the team, which is there. */
+/* Finds the team t, or returns the error. */
 #define TRY_TEAM(t, team)                                                                          \
     struct weftdart_team *t;                                                                       \
     TRY(weftdart_team_of(team, &t))
@@ -135,32 +136,33 @@ struct weftdart_segment {
     weft_gspan span;
 };
 
-/* NOTFOUND: there is none of that number, which is negative of registered memory. 0: the heap. */
+/* Finds a segment. NOTFOUND: there is none of that number, which is negative of registered memory.
+ * 0: the heap. */
 dart_ret_t weftdart_segment_of(int segment, struct weftdart_segment **found);
-/* s: the segment, which is there. */
+/* Finds the segment s, or returns the error. */
 #define TRY_SEGMENT(s, segment)                                                                    \
     struct weftdart_segment *s;                                                                    \
     TRY(weftdart_segment_of(segment, &s))
 dart_ret_t weftdart_pointer(dart_gptr_t gptr, weft_gptr *pointer);
-/* Where it leads; so many bytes from there on are in the segment. */
+/* Tells where a pointer leads; so many bytes from there on have to be in the segment. */
 dart_ret_t weftdart_where(dart_gptr_t gptr, size_t bytes, weft_gwhere *where);
 void weftdart_segment_enter(dart_team_t team, size_t bytes, bool adopted, const weft_gspan *span);
 /* Frees what all units have deregistered. Collective; it sends no messages if the team has no
  * memory that was registered. */
 dart_ret_t weftdart_settle(struct weftdart_team *t);
-/* Segments of the team, not freed. */
+/* Counts the segments of a team that are not freed. */
 int weftdart_segments_of(dart_team_t team);
 void weftdart_segments_close(void);
 
 /* ---- transfer.c, domain.c, locality.c, tapi.c ------------------------------------------------ */
 
-/* frees: the handles, if all are done. */
+/* Tests whether all handles are done; frees: then frees the handles. */
 dart_ret_t weftdart_test(dart_handle_t *handles, size_t n, weft_progress how, bool frees,
                          int32_t *done);
 
-/* Frees what is below, and what it holds; not itself. */
+/* Frees what is below a domain, and what it holds; not the domain itself. */
 void weftdart_domain_clear(dart_domain_locality_t *domain);
-/* Makes room for so many. */
+/* Makes room in a domain for so many domains and units. False: no memory. */
 bool weftdart_domain_room(dart_domain_locality_t *domain, int domains, int units);
 dart_ret_t weftdart_locality_open(void);
 void weftdart_locality_drop(struct weftdart_team *team);

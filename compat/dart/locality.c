@@ -39,7 +39,7 @@ void weftdart_locality_close(void)
 
 /* ---- a team's tree --------------------------------------------------------------------------- */
 
-/* A domain of what is `from` there, with room for so many units and children. */
+/* Adds a domain of what is `from` there, with room for so many units and children. */
 static dart_domain_locality_t *add_domain(dart_domain_locality_t *parent,
                                           dart_locality_scope_t scope, int global_index,
                                           const struct origin *from, int domains, int units)
@@ -74,7 +74,7 @@ static dart_domain_locality_t *add_domain(dart_domain_locality_t *parent,
     return made;
 }
 
-/* The host of a unit, below the team's domain; one that is new if there is none yet. */
+/* Finds the host of a unit, below the team's domain; adds one if there is none yet. */
 static dart_domain_locality_t *host_of(dart_domain_locality_t *team, const struct origin *from,
                                        int room)
 {
@@ -150,7 +150,7 @@ void weftdart_locality_drop(struct weftdart_team *t)
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
-/* The team, with its tree. */
+/* Finds the team, and makes its tree. */
 static dart_ret_t enter(dart_team_t team, struct weftdart_team **t)
 {
     TRY(weftdart_team_of(team, t));

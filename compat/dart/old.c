@@ -15,12 +15,13 @@ struct old_gptr {
 };
 static_assert(sizeof(struct old_gptr) == sizeof(dart_gptr_t), "both have 16 bytes");
 
-/* A function, which dart_2014.h declares with types of its own. */
+/* Defines a function, which dart_2014.h declares with types of its own. */
 #define OLD_NAMED(name, ...)                                                                       \
     dart_ret_t name(__VA_ARGS__);                                                                  \
     dart_ret_t name(__VA_ARGS__)
 #define OLD(name, ...) OLD_NAMED(dart_2014_##name, __VA_ARGS__)
-/* One that is another call; where `old` becomes gptr before; where gptr becomes *old behind it. */
+/* Define a function that is another call; PASS_AT: `old` becomes gptr before; PASS_TO: gptr becomes
+ * *old behind it. */
 #define PASS(call, name, ...)                                                                      \
     OLD(name, __VA_ARGS__)                                                                         \
     {                                                                                              \
@@ -74,7 +75,7 @@ static dart_ret_t to_old(dart_gptr_t gptr, struct old_gptr *old)
     return DART_OK;
 }
 
-/* What is no number of a team stays none. */
+/* Turns a number into a team; what is no number of a team stays none. */
 static dart_team_t to_team(int32_t team)
 {
     return team >= 0 && team < WEFTDART_TEAMS ? (dart_team_t)team : DART_TEAM_NULL;

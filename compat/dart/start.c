@@ -1,4 +1,4 @@
-/* compat/dart/start.c - the job: beginning, end, and what is said of errors. */
+/* compat/dart/start.c - begins and ends the job, and says errors. */
 #include "internal.h"
 
 #include <stdarg.h>
@@ -84,7 +84,7 @@ static dart_ret_t open_tables(void)
     return weftdart_locality_open();
 }
 
-/* With settings of the library's where the user has made none. */
+/* Opens the job, with settings of the library's where the user has made none. */
 static dart_ret_t begin_job(int *argc, char ***argv, weft_thread_level level)
 {
     static const char *const usual[][2] = {{"WEFT_SEGMENTS", "1024"},

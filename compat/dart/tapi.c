@@ -29,7 +29,7 @@ dart_ret_t weftdart_tapi_close(void)
     return begun ? dart_tapi_end() : DART_OK;
 }
 
-/* One more piece of data of the task, unless it has no bytes. */
+/* Adds one more piece of data to the task, unless it has no bytes. */
 static dart_ret_t add_data(weft_task_desc *desc, dart_gptr_t gptr, size_t bytes,
                            weft_task_mode mode)
 {

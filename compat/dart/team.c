@@ -36,7 +36,7 @@ static void drop(struct weftdart_team *t)
     *t = (struct weftdart_team){.there = false};
 }
 
-/* The team of the units in the group. talk: of these alone. */
+/* Makes the team of the units in the group. talk: a group of messages of these alone. */
 static dart_ret_t make_team(dart_team_t id, const struct dart_group_struct *in, weft_comm group,
                             weft_comm talk)
 {
@@ -105,8 +105,8 @@ static struct offer offer_of(const struct weftdart_team *from,
     return mine;
 }
 
-/* A number that none uses; and who of the old team are in this unit's, or it says whose group
- * differs. All that have the lowest unit in common see that alike. */
+/* Chooses a number that none uses; tells who of the old team are in this unit's, or says whose
+ * group differs. All that have the lowest unit in common see that alike. */
 static dart_ret_t agree(const struct weftdart_team *from, const struct dart_group_struct *group,
                         const struct offer *all, int *number, struct dart_group_struct *members)
 {

@@ -23,7 +23,7 @@ static size_t run_at(const struct cursor *c) /* in elements */
     return c->period * c->type->extent + block->offset + c->used;
 }
 
-/* Elements in a row from here on. */
+/* Returns how many elements follow in a row from here on. */
 static size_t run_length(const struct cursor *c)
 {
     return weftdart_is_plain(c->type) ? SIZE_MAX : c->type->block[c->block].length - c->used;
@@ -80,7 +80,7 @@ static dart_ret_t begin_rows(struct move *m)
     return DART_OK;
 }
 
-/* One more run: a row of those that wait, or the first of others. */
+/* Adds one more run: a row of those that wait, or the first of others. */
 static dart_ret_t add_run(struct move *m, size_t at, size_t own, size_t bytes)
 {
     struct rows *const r = &m->rows;
@@ -149,7 +149,7 @@ static dart_ret_t move_all(struct move *m, dart_gptr_t gptr, size_t nelem, dart_
     return begin_rows(m);
 }
 
-/* Begins it all. Whatever was begun before an error is waited for. */
+/* Begins a whole transfer. Whatever was begun before an error is waited for. */
 static dart_ret_t move(struct move *m, dart_gptr_t gptr, size_t nelem, dart_datatype_t local,
                        dart_datatype_t remote)
 {

@@ -41,7 +41,7 @@ dart_ret_t weftdart_bytes(size_t nelem, dart_datatype_t type, size_t *bytes)
     return DART_OK;
 }
 
-/* A type with room for `count` blocks of elements of a plain type behind it. */
+/* Makes a type with room for `count` blocks of elements of a plain type behind it. */
 static dart_ret_t make_type(dart_datatype_t base, size_t count, struct weftdart_type **made,
                             struct weftdart_block **block)
 {
@@ -133,7 +133,7 @@ TYPES(FUNCTIONS)
 
 static combine_fn *const functions[DART_TYPE_LAST][DART_OP_LAST];
 
-/* Of pairs: the lesser of the first, the greater of the second. */
+/* Combines pairs: the lesser of the first, the greater of the second. */
 static void minmax_any(const weft_combine *combine, const void *from, void *into, size_t count)
 {
     combine_fn *const *const of = functions[combine->check >> 8];

@@ -36,7 +36,7 @@ static dart_ret_t find_target(dart_gptr_t gptr, size_t nelem, dart_datatype_t ty
     return DART_OK;
 }
 
-/* *word: what is to be compared; becomes what was there. */
+/* Replaces the word if it is *word, which becomes what was there. */
 static weft_status swap_word(const struct element *e, uint64_t desired, uint64_t *word)
 {
     uint32_t half;
@@ -51,7 +51,7 @@ static weft_status swap_word(const struct element *e, uint64_t desired, uint64_t
     return status;
 }
 
-/* The element changes to what combine makes of it and *value; old: NULL, or what it was. */
+/* Changes an element to what combine makes of it and *value; old: NULL, or what it was. */
 static dart_ret_t change(const struct element *e, const weft_combine *combine, const void *value,
                          void *old)
 {
@@ -83,7 +83,7 @@ static bool is_native(const struct element *e, dart_operation_t op)
 }
 #define NATIVE(e, op) (weft_type)((e)->type->native - 1), (weft_operation)(native_operation[op] - 1)
 
-/* Checks all, and says how elements are combined. */
+/* Checks all arguments, and tells how elements are combined. */
 static dart_ret_t prepare(dart_gptr_t gptr, size_t nelem, dart_datatype_t type, dart_operation_t op,
                           struct element *e, weft_combine *combine)
 {
@@ -120,7 +120,7 @@ static dart_ret_t accumulate(dart_gptr_t gptr, const void *values, size_t nelem,
     return DART_OK;
 }
 
-/* When it returns, weft has copied the values. */
+/* Defines an accumulate. When it returns, weft has copied the values. */
 #define ACCUMULATE(name)                                                                           \
     CALL(name,                                                                                     \
          (dart_gptr_t gptr, const void *values, size_t nelem, dart_datatype_t type,                \

@@ -72,7 +72,7 @@ template <> struct dcuda_element<const void> {
 
 /* ---- in kernels ------------------------------------------------------------------------------ */
 
-/* ctx: each thread's own, or one for all, which all store alike. weft_enter. */
+/* Begins with weft_enter. ctx: each thread's own, or one for all, which all store alike. */
 DCUDA_FN void dcuda_gpu_init(const dcuda_param &param, dcuda_context &ctx)
 {
     ctx.self = param.self;
@@ -80,7 +80,7 @@ DCUDA_FN void dcuda_gpu_init(const dcuda_param &param, dcuda_context &ctx)
     weft_enter(param.self);
 }
 
-/* weft_leave. */
+/* Ends with weft_leave. */
 DCUDA_FN void dcuda_gpu_finish(const dcuda_context &ctx)
 {
     weft_leave(ctx.self);
@@ -101,13 +101,13 @@ DCUDA_FN void dcuda_comm_rank(const dcuda_context &ctx, dcuda_comm comm, int *ra
     *rank = weft_rank(ctx.self, comm);
 }
 
-/* weft_barrier. */
+/* Calls weft_barrier. */
 DCUDA_FN void dcuda_comm_barrier(const dcuda_context &ctx, dcuda_comm comm)
 {
     weft_barrier(ctx.self, comm);
 }
 
-/* weft_win_create: collective over comm. Of every member the same type. */
+/* Calls weft_win_create: collective over comm. The type is the same for every member. */
 template <class T>
 DCUDA_FN void dcuda_win_create(const dcuda_context &ctx, dcuda_comm comm, T *base, size_t count,
                                dcuda_win *win)
@@ -117,20 +117,20 @@ DCUDA_FN void dcuda_win_create(const dcuda_context &ctx, dcuda_comm comm, T *bas
     win->element = dcuda_element<T>::bytes;
 }
 
-/* weft_win_free: collective over the window's communicator. */
+/* Calls weft_win_free: collective over the window's communicator. */
 DCUDA_FN void dcuda_win_free(const dcuda_context &ctx, const dcuda_win &win)
 {
     weft_win window = win.window;
     weft_win_free(ctx.self, &window);
 }
 
-/* weft_flush: all earlier puts on the window are visible at their targets. */
+/* Calls weft_flush: all earlier puts on the window are visible at their targets. */
 DCUDA_FN void dcuda_win_flush(const dcuda_context &ctx, const dcuda_win &win)
 {
     weft_flush(ctx.self, win.window);
 }
 
-/* weft_put. rank: the target, in the window's communicator. */
+/* Calls weft_put. rank: the target, in the window's communicator. */
 template <class T>
 DCUDA_FN void dcuda_put(const dcuda_context &ctx, const dcuda_win &win, int rank, size_t offset,
                         size_t count, const T *source)
@@ -139,7 +139,7 @@ DCUDA_FN void dcuda_put(const dcuda_context &ctx, const dcuda_win &win, int rank
              count * dcuda_element<T>::bytes);
 }
 
-/* weft_put_notify. */
+/* Calls weft_put_notify. rank: the target, in the window's communicator. */
 template <class T>
 DCUDA_FN void dcuda_put_notify(const dcuda_context &ctx, const dcuda_win &win, int rank,
                                size_t offset, size_t count, const T *source, int tag)
@@ -148,13 +148,13 @@ DCUDA_FN void dcuda_put_notify(const dcuda_context &ctx, const dcuda_win &win, i
                     count * dcuda_element<T>::bytes, tag);
 }
 
-/* weft_notify. */
+/* Calls weft_notify. rank: the target, in the window's communicator. */
 DCUDA_FN void dcuda_notify(const dcuda_context &ctx, const dcuda_win &win, int rank, int tag)
 {
     weft_notify(ctx.self, win.comm, rank, tag);
 }
 
-/* weft_test. Any window, any source: docs/dcuda.md. */
+/* Calls weft_test. Any window, any source: docs/dcuda.md. */
 DCUDA_FN int dcuda_test_notifications(const dcuda_context &ctx, const dcuda_win &win, int source,
                                       int tag, int count)
 {
@@ -162,7 +162,7 @@ DCUDA_FN int dcuda_test_notifications(const dcuda_context &ctx, const dcuda_win 
     return weft_test(ctx.self, tag, (uint32_t)count);
 }
 
-/* weft_wait. The same. */
+/* Calls weft_wait. Any window, any source: docs/dcuda.md. */
 DCUDA_FN void dcuda_wait_notifications(const dcuda_context &ctx, const dcuda_win &win, int source,
                                        int tag, int count)
 {
@@ -170,7 +170,7 @@ DCUDA_FN void dcuda_wait_notifications(const dcuda_context &ctx, const dcuda_win
     weft_wait(ctx.self, tag, (uint32_t)count);
 }
 
-/* weft_timer_start, weft_timer_stop: collective over the device. */
+/* Call weft_timer_start, weft_timer_stop: collective over the device. */
 DCUDA_FN void dcuda_start_cpu_timer(const dcuda_context &ctx)
 {
     weft_timer_start(ctx.self);
@@ -180,7 +180,7 @@ DCUDA_FN void dcuda_stop_cpu_timer(const dcuda_context &ctx)
     weft_timer_stop(ctx.self);
 }
 
-/* dcuda_log(ctx, format, ...): weft_log. */
+/* Calls weft_log: dcuda_log(ctx, format, ...). */
 #define dcuda_log(ctx, ...) weft_log((ctx).self, __VA_ARGS__)
 
 /* ---- on the host: by one thread; each returns a weft_status, whose error has been printed ---- */
@@ -194,14 +194,15 @@ struct dcuda_rank_info {
     int rank_responsible;   /* the thesis's name of ranks_here */
 };
 
-/* The program's one job, for weft's own calls (weft_malloc, ...); NULL: there is none. */
+/* Returns the program's one job, for weft's own calls (weft_malloc, ...); NULL: there is none. */
 inline weft_job *&dcuda_host_job()
 {
     static weft_job *job = NULL;
     return job;
 }
 
-/* weft_open, weft_prepare: most ranks of a device (0: as many as it holds). Collective. */
+/* Calls weft_open and weft_prepare. most_ranks: of a device (0: as many as it holds).
+ * Collective. */
 inline weft_status dcuda_host_init(int *argc, char **argv, const weft_kernel *kernel, int threads,
                                    int most_ranks)
 {
@@ -215,19 +216,19 @@ inline void dcuda_host_get_rank_info(dcuda_rank_info *info)
     *info = {n->ranks, n->ranks_here, n->first_rank, n->processes, n->process, n->ranks_here};
 }
 
-/* weft_run: the data goes to the device and comes back. Collective, blocking. */
+/* Calls weft_run: the data goes to the device and comes back. Collective, blocking. */
 template <class T> weft_status dcuda_host_run(T *data)
 {
     return weft_run(dcuda_host_job(), data, sizeof(*data), NULL);
 }
 
-/* weft_intervals: in milliseconds. */
+/* Gives weft_intervals, in milliseconds. */
 inline weft_status dcuda_host_get_timings(const double **list, size_t *count)
 {
     return weft_intervals(dcuda_host_job(), list, count);
 }
 
-/* weft_close: the job's first error. Collective. */
+/* Calls weft_close, and returns the job's first error. Collective. */
 inline weft_status dcuda_host_finish()
 {
     const weft_status status = weft_close(dcuda_host_job());

@@ -130,7 +130,7 @@ inline void dcuda_host_entry(weft_self *self, void *data)
     weft_end(self);
 }
 
-/* kernel: of DCUDA_KERNEL, for GPUs, too. */
+/* Opens a job for a kernel of DCUDA_KERNEL, for GPUs, too. */
 inline weft_status dcuda_host_init(int argc, char **argv, dcuda_host_context_handle *context,
                                    const weft_kernel &kernel, int threads)
 {
@@ -139,7 +139,7 @@ inline weft_status dcuda_host_init(int argc, char **argv, dcuda_host_context_han
     return status;
 }
 
-/* kernel: a __global__ function. */
+/* Opens a job for a kernel that is a __global__ function, on the CPU device. */
 inline weft_status dcuda_host_init(int argc, char **argv, dcuda_host_context_handle *context,
                                    dcuda_kernel *kernel, int threads)
 {

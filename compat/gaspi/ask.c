@@ -1,4 +1,4 @@
-/* compat/gaspi/ask.c - numbers that programs ask for: limits, ranks, time, segments. */
+/* compat/gaspi/ask.c - tells programs numbers: limits, ranks, time, segments. */
 #include "internal.h"
 
 #define CONFIG weftgaspi.config

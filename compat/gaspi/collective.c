@@ -26,7 +26,7 @@ static const struct {
     void (*combine[3])(const weft_combine *combine, const void *from, void *into, size_t number);
 } types[] = {ROW(int), ROW(uint), ROW(float), ROW(double), ROW(long), ROW(ulong)};
 
-/* The program's own: called by threads that wait in the collective. */
+/* Combines by the program's own operation. Threads that wait in the collective call it. */
 static void combine_user(const weft_combine *combine, const void *from, void *into, size_t number)
 {
     struct weftgaspi_user *const user = (struct weftgaspi_user *)(uintptr_t)combine->operation;
@@ -64,7 +64,7 @@ static gaspi_return_t begin_collective(struct weftgaspi_group *g,
     return weftgaspi_result(status, -1);
 }
 
-/* The lock is given up while it waits. */
+/* Begins a collective, or goes on with it, and waits; meanwhile the lock is given up. */
 static gaspi_return_t collective(gaspi_group_t group, gaspi_timeout_t timeout_ms,
                                  const struct weftgaspi_collective *call)
 {

@@ -9,7 +9,7 @@ weft_job *gaspi_gpu_job(void)
     return weftgaspi.job;
 }
 
-/* Takes the next `bytes` of the memory. */
+/* Takes the next `bytes` of the memory, and rounds up behind them. */
 static void *part(unsigned char *memory, size_t *used, size_t bytes)
 {
     const size_t at = *used;
@@ -18,7 +18,7 @@ static void *part(unsigned char *memory, size_t *used, size_t bytes)
     return (void *)((uintptr_t)memory + at);
 }
 
-/* The table's parts, all in one piece of memory; their bytes together. */
+/* Lays out the table's parts in one piece of memory; returns their bytes together. */
 static size_t lay_out(struct gpu_gaspi_table *t, unsigned char *memory)
 {
     const size_t ranks = (size_t)t->ranks, blocks = (size_t)t->blocks;
@@ -33,7 +33,7 @@ static size_t lay_out(struct gpu_gaspi_table *t, unsigned char *memory)
     return used;
 }
 
-/* The parts of a host copy. Lock held. */
+/* Fills in the parts of a host copy of the table. The caller holds the lock. */
 static void fill(const struct gpu_gaspi_table *t)
 {
     struct weftgaspi_place place;

@@ -44,7 +44,7 @@ static int own_place(const struct weftgaspi_group *g)
     return -1;
 }
 
-/* The group's messages and team. */
+/* Takes the group's messages under a number, and opens its team. */
 static gaspi_return_t establish(struct weftgaspi_group *g, uint32_t number)
 {
     g->number = number;
@@ -81,7 +81,7 @@ struct weftgaspi_group *weftgaspi_group_of(gaspi_group_t group)
 {
     return group < WEFTGASPI_GROUPS && groups[group].there ? &groups[group] : NULL;
 }
-/* g: the group, which is there. */
+/* Finds the group g, or returns the error. */
 #define TRY_GROUP(g, group)                                                                        \
     struct weftgaspi_group *const g = weftgaspi_group_of(group);                                   \
     NEED(g != NULL, GASPI_ERR_INV_GROUP, "group %u", group)
@@ -169,7 +169,7 @@ static weft_status receive(struct weftgaspi_commit *c, int i, int from, int tag)
                                    sizeof(struct message), &c->with[i].op);
 }
 
-/* Sends this rank's own. */
+/* Sends this rank's own message to another member. */
 static weft_status send(struct weftgaspi_commit *c, int i, int to, int tag)
 {
     c->with[i].message = c->own;
@@ -199,7 +199,7 @@ static gaspi_return_t commit_begin(struct weftgaspi_group *g)
     return weftgaspi_result(status, -1);
 }
 
-/* Waits for what is under way; the lock is given up. */
+/* Waits for the messages under way; meanwhile the lock is given up. */
 static gaspi_return_t commit_wait(struct weftgaspi_group *g, double until)
 {
     struct weftgaspi_commit *const c = g->commit;
@@ -213,7 +213,7 @@ static gaspi_return_t commit_wait(struct weftgaspi_group *g, double until)
     return weftgaspi_result(status, -1);
 }
 
-/* A number that no group of this rank has; 0: there is none. */
+/* Chooses a number that no group of this rank has; 0: there is none. */
 static uint32_t choose(void)
 {
     const uint32_t ranks = (uint32_t)weftgaspi.ranks;
@@ -230,7 +230,8 @@ static uint32_t choose(void)
     return 0;
 }
 
-/* The lowest rank has heard all: chooses a number, or finds that they differ, and says so. */
+/* Answers for the lowest rank, which has heard all: chooses a number, or finds that they differ,
+ * and says so. */
 static gaspi_return_t commit_answer(struct weftgaspi_group *g)
 {
     struct weftgaspi_commit *const c = g->commit;

@@ -23,10 +23,8 @@
     type pgaspi_##name parameters
 #define API(name, parameters) API_OF(gaspi_return_t, name, parameters)
 
-/*
- * What a caller has to keep to; code: what it gets else. Each place says its first refusal by a
- * line, with the call's name and, where they are given, numbers.
- */
+/* Checks what a caller has to keep to; else returns code. Each place says its first refusal by a
+ * line, with the call's name and, where they are given, numbers. */
 #define NEED(condition, code, ...)                                                                 \
     do {                                                                                           \
         static bool said;                                                                          \
@@ -38,7 +36,7 @@ gaspi_return_t weftgaspi_refuse(bool *said, gaspi_return_t code, const char *for
     __attribute__((format(printf, 3, 4)));
 #pragma GCC diagnostic ignored "-Wformat-zero-length"
 
-/* How many of a table are there. */
+/* Counts the entries of a table that are there. */
 #define COUNT_THERE(table)                                                                         \
     ({                                                                                             \
         gaspi_number_t there = 0;                                                                  \
@@ -47,7 +45,8 @@ gaspi_return_t weftgaspi_refuse(bool *said, gaspi_return_t code, const char *for
         there;                                                                                     \
     })
 
-/* Procedures begin with these: what is at these places is there; and the library is open. */
+/* Procedures begin with TRY_PLACES, which checks that no place is NULL, or TRY_OPEN: also that the
+ * library is open. */
 #define TRY_PLACES(...)                                                                            \
     do {                                                                                           \
         weftgaspi_call = __func__;                                                                 \
@@ -60,14 +59,14 @@ gaspi_return_t weftgaspi_refuse(bool *said, gaspi_return_t code, const char *for
         TRY_PLACES(__VA_ARGS__);                                                                   \
     } while (0)
 
-/* A procedure that is an expression, its code. */
+/* Defines a procedure that is an expression, its code. */
 #define CALL(name, parameters, expression)                                                         \
     API(name, parameters)                                                                          \
     {                                                                                              \
         TRY_OPEN();                                                                                \
         return expression;                                                                         \
     }
-/* A procedure that says one number, behind `first`. */
+/* Defines a procedure that tells one number, behind `first`. */
 #define SAY(name, type, number, first)                                                             \
     API(name, (type *const answer))                                                                \
     {                                                                                              \
@@ -76,7 +75,7 @@ gaspi_return_t weftgaspi_refuse(bool *said, gaspi_return_t code, const char *for
         *answer = (type)(number);                                                                  \
         return GASPI_SUCCESS;                                                                      \
     }
-/* The same of what IN finds by its number, and calls `of`. */
+/* Defines a procedure that tells one number of what IN finds by its id, and calls `of`. */
 #define ASK_OF(name, IN, id_type, type, number)                                                    \
     API(name, (const id_type id, type *const answer))                                              \
     {                                                                                              \
@@ -86,7 +85,7 @@ gaspi_return_t weftgaspi_refuse(bool *said, gaspi_return_t code, const char *for
         *answer = (type)(number);                                                                  \
         return GASPI_SUCCESS;                                                                      \
     }
-/* Not locked: what stays as it is while the library is open. */
+/* ASK takes no lock: for what stays as it is while the library is open. */
 #define ASK(name, type, number)        SAY(name, type, number, TRY_OPEN())
 #define ASK_LOCKED(name, type, number) SAY(name, type, number, TRY_OPEN(); LOCKED)
 
@@ -116,7 +115,7 @@ extern struct weftgaspi_state {
 /* Tags of messages on weftgaspi.talk. */
 enum { WEFTGASPI_TAG_PASSIVE, WEFTGASPI_TAG_COMMIT, WEFTGASPI_TAG_COMMITTED };
 
-/* Holds it until the end of the block. */
+/* Holds the lock until the end of the block. */
 #define LOCKED                                                                                     \
     __attribute__((cleanup(weftgaspi_unlock_block), unused)) const bool locked =                   \
         (pthread_mutex_lock(&weftgaspi.lock), true)
@@ -130,11 +129,12 @@ static inline void weftgaspi_unlock_block(const bool *locked)
          "notification %u of %u", id, weftgaspi.config.notification_num)
 
 #define TRY_WEFT(expression) TRY(weftgaspi_result(expression, -1))
-/* When a limit is reached, by weftgaspi_now; INFINITY: never. Both in seconds. */
+/* _now and _until: the time, and when a limit is reached (INFINITY: never), both in seconds. */
 double weftgaspi_now(void);
 double weftgaspi_until(gaspi_timeout_t timeout_ms);
 double weftgaspi_left(double until); /* 0 or more */
-/* What a status of weft is to GASPI. A loss is noted in the state vector; rank: who it was with. */
+/* Returns what a status of weft is to GASPI. A loss is noted in the state vector; rank: who it was
+ * with. */
 gaspi_return_t weftgaspi_result(weft_status status, int rank);
 #define NEED_RANK(rank)                                                                            \
     NEED((rank) < weftgaspi.ranks, GASPI_ERR_INV_RANK, "rank %u of %d", rank, weftgaspi.ranks)
@@ -156,20 +156,20 @@ struct weftgaspi_place {
     bool told; /* this process's own segment of that number is registered at the rank */
 };
 
-/* With the lock held. */
+/* Finds a segment. The caller holds the lock. */
 struct weftgaspi_segment *weftgaspi_segment_of(gaspi_segment_id_t segment); /* NULL: none */
-/* s: the segment, which is there. */
+/* Finds the segment s, or returns the error. */
 #define TRY_SEGMENT(s, segment)                                                                    \
     struct weftgaspi_segment *const s = weftgaspi_segment_of(segment);                             \
     NEED(s != NULL, GASPI_ERR_INV_SEG, "segment %u", segment)
 gaspi_return_t weftgaspi_check_local(gaspi_segment_id_t segment, gaspi_offset_t offset,
                                      gaspi_size_t bytes, void **address);
-/* INV_SEG: the rank has not registered it here. */
+/* Finds how to reach a segment of a rank. INV_SEG: the rank has not registered it here. */
 gaspi_return_t weftgaspi_place_of(gaspi_rank_t rank, gaspi_segment_id_t segment,
                                   struct weftgaspi_place *place);
 gaspi_return_t weftgaspi_segments_open(void);
 void weftgaspi_segments_close(void);
-/* Another process wants this one to end. */
+/* Whether another process wants this one to end. */
 bool weftgaspi_dismissed(void);
 
 /* ---- queue.c, notify.c ----------------------------------------------------------------------- */
@@ -182,20 +182,20 @@ struct weftgaspi_queue {
     uint32_t values[WEFTGASPI_QUEUE_MOST];
 };
 
-/* All with the lock held. */
+/* The functions of queue.c and notify.c need the lock. */
 struct weftgaspi_queue *weftgaspi_queue_of(gaspi_queue_id_t queue); /* NULL: none */
-/* q: the queue, which is there. */
+/* Finds the queue q, or returns the error. */
 #define TRY_QUEUE(q, queue)                                                                        \
     struct weftgaspi_queue *const q = weftgaspi_queue_of(queue);                                   \
     NEED(q != NULL, GASPI_ERR_INV_QUEUE, "queue %u", queue)
-/* The notification is set when the operation is done. */
+/* Has a notification set when the operation is done. */
 gaspi_return_t weftgaspi_reads_add(weft_op op, gaspi_segment_id_t segment,
                                    gaspi_notification_id_t id);
 void weftgaspi_queues_open(void);
 void weftgaspi_queues_close(void);
-/* Sets notifications of reads that are done; true: some are still under way. Lock held. */
+/* Sets notifications of reads that are done. True: some are still under way. Lock held. */
 bool weftgaspi_reads_done(void);
-/* One of this process's own notifications: sets it, and wakes who waits. Lock held. */
+/* Sets one of this process's own notifications, and wakes who waits. Lock held. */
 gaspi_return_t weftgaspi_notify_self(gaspi_segment_id_t segment, gaspi_notification_id_t id,
                                      gaspi_notification_t value);
 
@@ -239,10 +239,8 @@ struct weftgaspi_group {
 gaspi_return_t weftgaspi_groups_open(void);
 void weftgaspi_groups_close(void);
 struct weftgaspi_group *weftgaspi_group_of(gaspi_group_t group); /* NULL: none. Lock held. */
-/*
- * The group for a call that may wait, once no other thread is in one: TIMEOUT, INV_GROUP. Lock
- * held; given up meanwhile. Every success has its leave.
- */
+/* Finds the group for a call that may wait, once no other thread is in one: TIMEOUT, INV_GROUP. The
+ * lock is held, and given up meanwhile. Every success has its leave. */
 gaspi_return_t weftgaspi_group_enter(gaspi_group_t group, double until,
                                      struct weftgaspi_group **found);
 void weftgaspi_group_leave(struct weftgaspi_group *g);
@@ -269,7 +267,7 @@ bool weftgaspi_bound_to_socket(void); /* by gaspi_run -N */
     X(READ, "bytes read", "bytes of reads, by rank", true)
 #define WEFTGASPI_COUNTER(name, text, what, by_rank) WEFTGASPI_##name,
 enum weftgaspi_counter { WEFTGASPI_COUNTER_MAP(WEFTGASPI_COUNTER) WEFTGASPI_COUNTERS };
-/* One counter more by that much; rank: of those by rank. Any thread. */
+/* Adds to a counter; rank: of those by rank. Any thread. */
 void weftgaspi_count(enum weftgaspi_counter counter, int rank, uint64_t more);
 
 /* ---- what is known of a rank ----------------------------------------------------------------- */

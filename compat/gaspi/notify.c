@@ -11,7 +11,8 @@
 
 enum { BUNCH = 1024 }; /* notifications of a GPU's memory fetched at once */
 
-/* One look. TIMEOUT: none is set. *reading: reads that set some are under way. */
+/* Looks once for a notification. TIMEOUT: none is set. *reading: reads that set some are under
+ * way. */
 static gaspi_return_t look_for_notification(gaspi_segment_id_t segment, uint32_t first,
                                             uint32_t number, gaspi_notification_id_t *found,
                                             bool *reading)
@@ -43,7 +44,7 @@ static gaspi_return_t look_for_notification(gaspi_segment_id_t segment, uint32_t
     return GASPI_TIMEOUT;
 }
 
-/* Every ten seconds of a wait: naps are too short for the job to say it. */
+/* Says every ten seconds that a thread waits: naps are too short for the job to say it. */
 static void say_stall(gaspi_segment_id_t segment, uint32_t first, uint32_t number, double began,
                       double *next)
 {

@@ -21,14 +21,14 @@ static struct pending {
 } sends[WEFTGASPI_PASSIVE_QUEUE];
 static unsigned sends_used;
 
-/* Messages that nobody receives end with the job. */
+/* Forgets the sends. Messages that nobody receives end with the job. */
 void weftgaspi_passive_close(void)
 {
     memset(sends, 0, sizeof(sends));
     sends_used = 0;
 }
 
-/* The same call that has met its limit before; else a free place; NULL: there is none. */
+/* Finds the same call that has met its limit before, else a free place; NULL: there is none. */
 static struct pending *place_for(const struct pending *call)
 {
     struct pending *place = NULL;
@@ -47,7 +47,7 @@ static struct pending *place_for(const struct pending *call)
     return place;
 }
 
-/* The lock is given up while it waits. */
+/* Sends a passive message; the lock is given up while it waits. */
 API(passive_send,
     (const gaspi_segment_id_t local, const gaspi_offset_t from, const gaspi_rank_t rank,
      const gaspi_size_t size, const gaspi_timeout_t timeout_ms))
@@ -120,7 +120,8 @@ API(passive_receive,
 
 /* ---- atomic operations: they return when they are done, whatever the limit ------------------- */
 
-/* fetch_add: of `first`; else compare_swap: `first` becomes `second`. */
+/* Does an atomic operation. adds: fetch_add of `first`; else compare_swap: `first` becomes
+ * `second`. */
 static gaspi_return_t update(gaspi_rank_t rank, gaspi_segment_id_t segment, gaspi_offset_t offset,
                              bool adds, uint64_t first, uint64_t second, gaspi_atomic_value_t *old)
 {

@@ -1,8 +1,8 @@
 /*
- * compat/gaspi/post.c - what is posted to queues. Every request is an operation of weft that is
+ * compat/gaspi/post.c - posts requests to queues. Every request is an operation of weft that is
  * begun at once. A notification is a put of 4 bytes behind a fence and all data of the call, and a
- * count that wakes who waits. No call waits, whatever its limit. Static functions here are called
- * with the lock held.
+ * count that wakes who waits. No call waits, whatever its limit. Static functions here need the
+ * lock.
  */
 #include "internal.h"
 
@@ -24,7 +24,7 @@ struct request {
     gaspi_notification_t value;
 };
 
-/* Where the i-th transfer goes from and to. */
+/* Finds where the i-th transfer goes from and to. */
 static gaspi_return_t find_transfer(const struct request *r, gaspi_number_t i, void **address,
                                     struct weftgaspi_place *place)
 {
@@ -38,7 +38,8 @@ static gaspi_return_t find_transfer(const struct request *r, gaspi_number_t i, v
     return GASPI_SUCCESS;
 }
 
-/* All of it, so that nothing is posted of what is wrong. *note: where its notification goes. */
+/* Checks a whole request, so that nothing is posted of what is wrong. *note: where its notification
+ * goes. */
 static gaspi_return_t check(const struct request *r, const struct weftgaspi_queue *q,
                             struct weftgaspi_place *note)
 {
@@ -61,7 +62,7 @@ static gaspi_return_t check(const struct request *r, const struct weftgaspi_queu
                : GASPI_QUEUE_FULL;
 }
 
-/* *op stays as it is where there are no bytes. */
+/* Begins the i-th transfer. *op stays as it is where there are no bytes. */
 static gaspi_return_t begin_transfer(const struct request *r, gaspi_number_t i,
                                      struct weftgaspi_queue *q, weft_op *op)
 {
@@ -127,7 +128,7 @@ static gaspi_return_t post(const struct request *r)
 
 /* ---- the calls ------------------------------------------------------------------------------- */
 
-/* Of arguments of these names: one transfer is a list of one. */
+/* Make a request of arguments of these names: one transfer is a list of one. */
 #define REQUEST(...) ((struct request){.rank = rank, .queue = queue, __VA_ARGS__})
 #define ONE(from, to)                                                                              \
     .number = 1, .local = &local, .here = &from, .remote = &remote, .there = &to, .size = &size

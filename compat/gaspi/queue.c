@@ -70,8 +70,8 @@ ASK_LOCKED(queue_num, gaspi_number_t, COUNT_THERE(queues))
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* Waits for one operation, with the lock given up: also until it is there, since programs expect
- * of a barrier behind gaspi_wait that the others see what they have written. */
+/* Waits for one operation, with the lock given up: also until it is there, since programs expect of
+ * a barrier behind gaspi_wait that the others see what they have written. */
 static gaspi_return_t wait_op(weft_op op, int rank, double until)
 {
     pthread_mutex_unlock(&weftgaspi.lock);

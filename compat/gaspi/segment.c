@@ -38,14 +38,15 @@ static size_t word_of(int rank, int segment)
     return (size_t)rank * WEFTGASPI_SEGMENTS + (size_t)segment;
 }
 
-/* The number under which a part of a segment is exposed: 0: head, 1: the data of a bound one. */
+/* Returns the number under which a part of a segment is exposed: 0: head, 1: the data of a bound
+ * one. */
 static uint32_t number_of(int segment, uint64_t entry, int part)
 {
     return (uint32_t)(entry >> 1 & (GENERATIONS - 1)) << 9 | (uint32_t)segment << 1 |
            (uint32_t)part;
 }
 
-/* A word of this process's own directory. */
+/* Loads a word of this process's own directory. */
 static uint64_t load_word(size_t word)
 {
     uint64_t value = 0;
@@ -57,7 +58,7 @@ static uint64_t load_word(size_t word)
                : 0;
 }
 
-/* A word of another's directory; it is there on return. */
+/* Stores a word of another's directory; it is there on return. */
 static gaspi_return_t store_word(int rank, size_t word, uint64_t value)
 {
     TRY(weftgaspi_result(
@@ -65,13 +66,13 @@ static gaspi_return_t store_word(int rank, size_t word, uint64_t value)
     return weftgaspi_result(weft_host_flush(weftgaspi.job, window), rank);
 }
 
-/* Of a directory: the last two are not of segments. */
+/* Returns the words of a directory: the last two are not of segments. */
 static size_t words(void)
 {
     return word_of(weftgaspi.ranks, 0) + 2;
 }
 
-/* Of notifications, before a segment's data. */
+/* Returns the bytes of notifications, before a segment's data. */
 static size_t head_bytes(void)
 {
     return ((size_t)weftgaspi.config.notification_num * 4 + 4095) / 4096 * 4096 + 4096;
@@ -97,7 +98,7 @@ gaspi_return_t weftgaspi_segments_open(void)
     return GASPI_ERR_CONFIG;
 }
 
-/* The job's end frees what weft has. */
+/* Forgets all segments. The job's end frees what weft has. */
 void weftgaspi_segments_close(void)
 {
     memset(segments, 0, sizeof(segments));
@@ -105,7 +106,7 @@ void weftgaspi_segments_close(void)
     memset(refused, 0, sizeof(refused));
 }
 
-/* Reads a word of the rank. */
+/* Pings a rank: reads a word of its directory. */
 API(proc_ping, (const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms))
 {
     static uint64_t word; /* a late answer finds it */
@@ -261,7 +262,7 @@ static gaspi_return_t make_alone(const struct creation *call)
     return make_segment(call);
 }
 
-/* Whatever the policy: zeros, of the device. */
+/* Allocates a segment: zeros, of the device, whatever the policy. */
 CALL(segment_alloc,
      (const gaspi_segment_id_t segment, const gaspi_size_t size, const gaspi_alloc_t policy),
      make_alone(&(struct creation){.segment = segment, .bytes = size}))
@@ -274,7 +275,7 @@ CALL(segment_bind,
       const gaspi_memory_description_t description),
      make_alone(BOUND()))
 
-/* Lock held. */
+/* Tells a rank of this process's segment, once. The caller holds the lock. */
 static gaspi_return_t tell(gaspi_segment_id_t segment, int rank)
 {
     TRY_SEGMENT(s, segment);
@@ -295,7 +296,7 @@ API(segment_register,
     return tell(segment, rank);
 }
 
-/* Lock held. */
+/* Takes a segment back from all ranks, and frees it. The caller holds the lock. */
 static gaspi_return_t drop_segment(gaspi_segment_id_t segment)
 {
     TRY_SEGMENT(s, segment);
@@ -331,7 +332,7 @@ static gaspi_return_t make_and_tell(const struct creation *call,
     return GASPI_SUCCESS;
 }
 
-/* Makes it unless an earlier call that met its limit has begun it. */
+/* Begins to create a segment, unless an earlier call that met its limit has begun it. */
 static gaspi_return_t begin_creation(const struct creation *call, struct creation **begun)
 {
     LOCKED;
@@ -355,7 +356,8 @@ static gaspi_return_t begin_creation(const struct creation *call, struct creatio
     return GASPI_SUCCESS;
 }
 
-/* All of the group have it then, or none: also a member that cannot make it takes part. */
+/* Creates a segment in all of the group, or in none: also a member that cannot make it takes
+ * part. */
 static gaspi_return_t create(const struct creation *call, gaspi_timeout_t timeout_ms)
 {
     struct creation *c = NULL;

@@ -1,4 +1,4 @@
-/* compat/gaspi/start.c - the job: its configuration, beginning and end, and who is lost. */
+/* compat/gaspi/start.c - the job: its configuration, its beginning and end, and who is lost. */
 #include "internal.h"
 
 #include <inttypes.h>
@@ -183,7 +183,8 @@ static gaspi_return_t open_tables(void)
     return GASPI_SUCCESS;
 }
 
-/* What is under way reads and writes the tables until the job is closed. */
+/* Closes the job, and then forgets its tables: what is under way reads and writes them until
+ * then. */
 static void close_job(void)
 {
     __atomic_store_n(&watch.ends, true, __ATOMIC_RELEASE);

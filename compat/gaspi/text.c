@@ -33,7 +33,7 @@ API(print_error, (const gaspi_return_t code, gaspi_string_t *const text))
 
 /* ---- output ---------------------------------------------------------------------------------- */
 
-/* One write, where the buffer has room, so that lines of several processes stay whole. */
+/* Prints by one write, where the buffer has room, so that lines of several processes stay whole. */
 static void print(const char *format, va_list list)
 {
     flockfile(stdout);
@@ -52,7 +52,7 @@ API_OF(void, printf, (const char *format, ...))
     va_end(list);
 }
 
-/* weftrun collects the output of all hosts in one place. */
+/* Prints for a rank: weftrun collects the output of all hosts in one place. */
 API_OF(void, printf_to, (gaspi_rank_t rank, const char *format, ...))
 {
     va_list list;
@@ -78,7 +78,7 @@ API_OF(void, print_affinity_mask, (void))
     pgaspi_printf("processors:%s\n", cores);
 }
 
-/* For loops that poll: lets others run. */
+/* Lets others run, for loops that poll. */
 API_OF(void, delay, (void))
 {
     sched_yield();
@@ -86,7 +86,7 @@ API_OF(void, delay, (void))
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 
-/* The first line of a file of the system that the format fits; 0: there is none. */
+/* Reads the first line of a file of the system that the format fits; 0: there is none. */
 static int read_value(const char *path, const char *format, void *value)
 {
     FILE *const file = fopen(path, "r");
@@ -100,7 +100,7 @@ static int read_value(const char *path, const char *format, void *value)
     return found == 1;
 }
 
-/* GASPI_ERROR: the system does not say. */
+/* Tells the processor's frequency. GASPI_ERROR: the system does not say. */
 API(cpu_frequency, (gaspi_float *const mhz))
 {
     int value; /* whole numbers: what stands for the point is the locale's */
@@ -122,11 +122,11 @@ bool weftgaspi_bound_to_socket(void)
     return wanted != NULL && strcmp(wanted, "1") == 0;
 }
 
-/* The process's number on its host, whose node of memory it is bound to. ENV: without -N. */
+/* Tells the process's number on its host, whose node of memory it is bound to. ENV: without -N. */
 SAY(numa_socket, gaspi_uchar, weft_numbers_of(weftgaspi.job)->node_process, TRY_OPEN();
     NEED(weftgaspi_bound_to_socket(), GASPI_ERR_ENV, "needs gaspi_run -N"))
 
-/* The calling thread stays on the processors of that node. GASPI_ERROR: there is no such node. */
+/* Keeps the calling thread on the processors of a node. GASPI_ERROR: there is no such node. */
 API(set_socket_affinity, (const gaspi_uchar socket))
 {
     char path[64], list[256], *at = list;

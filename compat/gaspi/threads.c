@@ -47,7 +47,7 @@ API(threads_init, (gaspi_int *const number))
     return GASPI_SUCCESS;
 }
 
-/* The calling thread gets the next number. */
+/* Gives the calling thread the next number. */
 API(threads_register, (gaspi_int * thread))
 {
     TRY_PLACES(thread);
@@ -78,7 +78,7 @@ API_OF(void, threads_sync, (void))
         pthread_barrier_wait(&pool.barrier);
 }
 
-/* One thread meets the other ranks; the rest wait for it. */
+/* Meets the other ranks: one thread does; the rest wait for it. */
 API(threads_sync_all, (const gaspi_group_t group, const gaspi_timeout_t timeout_ms))
 {
     static gaspi_return_t code;

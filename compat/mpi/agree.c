@@ -58,14 +58,14 @@ void weftmpi_number_give(int number)
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-/* All are to get what is in all their words. */
+/* Begins a climb, by which all get what is in all their words. */
 static void begin(struct weftmpi_agreement *agreement, size_t count)
 {
     agreement->step = FROM_FIRST;
     agreement->count = count;
 }
 
-/* The process that the step is with; -1: none. */
+/* Returns the process that the step is with; -1: none. */
 static int peer_of(const struct weftmpi_agreement *agreement)
 {
     const int own = agreement->own, child = 2 * own + 1;
@@ -86,7 +86,7 @@ static weft_status begin_step(struct weftmpi_agreement *a, int peer)
     return weft_host_send_begin(weftmpi.job, channel, peer, a->tag, a->words, bytes, &a->op);
 }
 
-/* Goes on as far as it gets; *done: all have it. */
+/* Goes on with the tree's steps as far as it gets; *done: all steps are done. */
 static weft_status climb(struct weftmpi_agreement *a, int *done)
 {
     weft_status status = WEFT_OK;
@@ -121,7 +121,7 @@ static void begin_offer(struct weftmpi_agreement *agreement)
     begin(agreement, WORDS);
 }
 
-/* One of the numbers that are free everywhere, another at every attempt; -1: none. */
+/* Picks one of the numbers that are free everywhere, another at every attempt; -1: none. */
 static int pick(const uint64_t words[], unsigned context, unsigned attempt)
 {
     const unsigned start = attempt == 0 ? 0 : context * 37 + attempt * 101;
@@ -167,7 +167,7 @@ static weft_status end_vote(struct weftmpi_agreement *agreement)
     return WEFT_OK;
 }
 
-/* Moves the one at that place as far as it gets, if none before it has its tag. Locked. */
+/* Moves the agreement at that place as far as it gets, if none before it has its tag. Locked. */
 static void move(struct weftmpi_agreement **at)
 {
     struct weftmpi_agreement *agreement = *at;
@@ -196,7 +196,7 @@ bool weftmpi_agreements_drive(void)
     return true;
 }
 
-/* It is over: the communicator, or why there is none. */
+/* Ends an agreement that is over: gives the communicator, or raises why there is none. */
 static int tell(struct weftmpi_agreement *agreement)
 {
     struct weftmpi_comm *comm = agreement->comm;
@@ -232,7 +232,8 @@ bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *er
     return over;
 }
 
-/* By those of a group, which is taken; tag: the program's, or TAG_OF_ALL. */
+/* Begins an agreement by the members of `all`, which it takes; tag: the program's, or
+ * TAG_OF_ALL. */
 static void agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
                   struct weftmpi_comm *comm, struct weftmpi_group *all, int context, int tag,
                   int error, MPI_Comm *made)

@@ -22,7 +22,7 @@ struct weftmpi_attribute {
     void *value;
 };
 
-/* NULL: it is no key. */
+/* Finds a key. NULL: it is none. */
 static struct key *find(int keyval)
 {
     return weftmpi_find(WEFTMPI_KEYVAL, weftmpi_from_fortran(keyval));
@@ -48,7 +48,7 @@ static int keyval_make(enum weftmpi_kind kind, void (*copy)(void), void (*erase)
     return MPI_SUCCESS;
 }
 
-/* It may be freed again while there are values. */
+/* Frees a key's handle; the key stays while there are values. It may be freed again then. */
 static int keyval_free(enum weftmpi_kind kind, int *keyval)
 {
     TRY(weftmpi_is_open());
@@ -65,7 +65,7 @@ static int keyval_free(enum weftmpi_kind kind, int *keyval)
     return MPI_SUCCESS;
 }
 
-/* Locked. */
+/* Finds where a key's value is, or would be. Locked. */
 static struct weftmpi_attribute **look(struct weftmpi_object *object, const struct key *key)
 {
     struct weftmpi_attribute **at = &object->attributes;
@@ -84,7 +84,7 @@ static void put(struct weftmpi_attribute **at, struct key *key, void *value)
     *at = attribute;
 }
 
-/* Locked. */
+/* Removes a value. Locked. */
 static void take(struct weftmpi_attribute **at)
 {
     struct weftmpi_attribute *attribute = *at;
@@ -117,7 +117,7 @@ static int call_erase(struct weftmpi_object *object, int keyval)
     return HOLDS(error == MPI_SUCCESS, error, "keyval %d: delete", keyval);
 }
 
-/* With no error from its delete function the value is gone. */
+/* Calls the delete function of a value and, with no error from it, removes the value. */
 static int erase_one(struct weftmpi_object *object, int keyval)
 {
     TRY(call_erase(object, keyval));
@@ -129,7 +129,7 @@ static int erase_one(struct weftmpi_object *object, int keyval)
     return MPI_SUCCESS;
 }
 
-/* A new one before the others, so that the last one is deleted first. */
+/* Sets a value: a new one before the others, so that the last one is deleted first. */
 static int set(enum weftmpi_kind kind, struct weftmpi_object *object, int keyval, void *value)
 {
     TRY(call_erase(object, keyval));
@@ -145,7 +145,8 @@ static int set(enum weftmpi_kind kind, struct weftmpi_object *object, int keyval
     return MPI_SUCCESS;
 }
 
-/* The standard's, of MPI_COMM_WORLD. NULL: not one of them, or without a value here. */
+/* Returns a value of the standard's, of MPI_COMM_WORLD. NULL: not one of them, or without a value
+ * here. */
 static const int *of_world(int keyval)
 {
     static int tag_most = WEFT_TAG_MOST, no_host = MPI_PROC_NULL, any = MPI_ANY_SOURCE, yes = 1;
@@ -162,7 +163,7 @@ static const int *of_world(int keyval)
     return keyval >= MPI_TAG_UB && keyval <= MPI_LASTUSEDCODE ? values[keyval - MPI_TAG_UB] : NULL;
 }
 
-/* The same of a window. */
+/* Returns a value of the standard's, of a window. NULL: not one of them. */
 static const void *of_window(struct weftmpi_object *object, int keyval)
 {
     const struct weftmpi_win *win = (struct weftmpi_win *)object;
@@ -201,7 +202,8 @@ static int get(enum weftmpi_kind kind, struct weftmpi_object *object, int keyval
     return MPI_SUCCESS;
 }
 
-/* First all, so that they are those of this moment; then each is asked for its value over there. */
+/* Copies attributes: first all, so that they are those of this moment; then each is asked for its
+ * value over there. */
 int weftmpi_attributes_copy(struct weftmpi_object *from, struct weftmpi_attribute **to)
 {
     struct weftmpi_attribute **at = to;
@@ -253,7 +255,7 @@ ATTRIBUTES(Comm, WEFTMPI_COMM, COMM_IN, MPI_Comm)
 ATTRIBUTES(Type, WEFTMPI_TYPE, TYPE_IN, MPI_Datatype)
 ATTRIBUTES(Win, WEFTMPI_WIN, WIN_IN, MPI_Win)
 
-/* Those of MPI 1. */
+/* Functions of MPI 1 under their old names. */
 SAME(Keyval_create, Comm_create_keyval)
 SAME(Keyval_free, Comm_free_keyval)
 SAME(Attr_put, Comm_set_attr)

@@ -70,7 +70,7 @@ struct row {
     struct weftmpi_elements own; /* this member's piece, in the buffer */
 };
 
-/* The row where they arrive (FILL), or from where they are sent. */
+/* Makes the row in which pieces arrive (FILL), or from which they are sent. */
 static int row_of(struct weftmpi_request *request, const struct weftmpi_side *side,
                   enum weftmpi_row how, struct row *row)
 {
@@ -116,10 +116,8 @@ static int row_of(struct weftmpi_request *request, const struct weftmpi_side *si
     return MPI_SUCCESS;
 }
 
-/*
- * This member's own piece of the row: in its buffer, or in its place, NULL if that is not here.
- * FILL: it arrives; in its place it is there already (NULL). Its bytes.
- */
+/* Gives this member's own piece of the row, and its bytes: in its buffer, or in its place, NULL if
+ * that is not here. FILL: it arrives; in its place it is there already (NULL). */
 static int own_in(struct weftmpi_request *request, const struct weftmpi_side *side,
                   const struct weftmpi_elements *place, enum weftmpi_row how, void **row,
                   size_t *bytes)
@@ -214,7 +212,7 @@ int weftmpi_begin(struct weftmpi_request *request, const struct weftmpi_given *g
     return comm->remote != NULL ? weftmpi_inter(request, given) : given->begin(request, given);
 }
 
-/* How many pieces a side has whose arrays are significant here. */
+/* Returns how many pieces a side has whose arrays are significant here. */
 static size_t pieces_of(const struct weftmpi_given *given, const struct weftmpi_comm *comm,
                         bool sends)
 {
@@ -227,7 +225,7 @@ static size_t pieces_of(const struct weftmpi_given *given, const struct weftmpi_
     return (size_t)(given->kind == WEFT_TEAM_REDUCE_SCATTER ? comm->size : comm->peers);
 }
 
-/* An array of a side, of n elements of 8 bytes at most, is at *at from now on. */
+/* Keeps a copy of a side's array, of n elements of 8 bytes at most, at *at. Returns where it is. */
 static const void *keep(MPI_Count **at, const void *array, size_t n, size_t bytes)
 {
     void *const copy = *at;
@@ -254,7 +252,7 @@ static void name_one(enum weftmpi_kind kind, const void *handle, bool holds)
         weftmpi_leave(object);
 }
 
-/* All that the arguments name by its handle is held, or let go. */
+/* Holds all that the arguments name by its handle, or lets it go. */
 static void name_all(const struct weftmpi_given *given, bool holds)
 {
     const struct weftmpi_side *const sides[] = {&given->send, &given->receive};
@@ -267,7 +265,8 @@ static void name_all(const struct weftmpi_given *given, bool holds)
     }
 }
 
-/* On a communicator of its own, since members may start several in any order. */
+/* Makes a persistent request on a communicator of its own, since members may start several in any
+ * order. */
 int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle)
 {
     MPI_Comm own;

@@ -25,7 +25,7 @@ struct weftmpi_side {
     size_t kept; /* of a persistent collective: elements of each array, which is a copy */
 };
 
-/* Those of the parameters above: `side` is send or receive. */
+/* LIKE: the side of the parameters above, which is `send` or `receive`. */
 #define LIKE(side)                                                                                 \
     ((struct weftmpi_side){.base = (void *)side, .count = side##_count, .handle = side##_type})
 #define ARRAYS(side)                                                                               \
@@ -44,10 +44,12 @@ struct weftmpi_given {
     MPI_Op op;
     bool near; /* between neighbours */
 };
-/* Opens the request and begins it, by its function or, on an intercommunicator, by inter.c's. */
+/* Opens the request and begins it, by its function or, on an intercommunicator, by
+ * weftmpi_inter. */
 int weftmpi_begin(struct weftmpi_request *request, const struct weftmpi_given *given);
 int weftmpi_inter(struct weftmpi_request *request, const struct weftmpi_given *given);
-/* The persistent form; and what it holds is let go. */
+/* weftmpi_prepare makes a collective's persistent request; weftmpi_given_end lets go what it
+ * holds. */
 int weftmpi_prepare(const struct weftmpi_given *given, MPI_Request *handle);
 void weftmpi_given_end(struct weftmpi_given *given);
 
@@ -62,7 +64,8 @@ void weftmpi_given_end(struct weftmpi_given *given);
     BOTH(name, iname, weftmpi_begin(begun, GIVEN_OF(function, fields)), __VA_ARGS__)               \
     CALL(init, (__VA_ARGS__, MPI_Info info, MPI_Request * request),                                \
          ((void)info, weftmpi_prepare(GIVEN_OF(function, fields), request)))
-/* The same, and those with large counts; parameters: a macro of the types N and A. */
+/* Defines a collective's forms, and those with large counts; parameters: a macro of types N and
+ * A. */
 #define COLLECTIVES(name, iname, function, fields, parameters)                                     \
     COLLECTIVE(name, iname, name##_init, function, fields, parameters(int, int))                   \
     COLLECTIVE(name##_c, iname##_c, name##_init_c, function, fields,                               \
@@ -71,7 +74,8 @@ void weftmpi_given_end(struct weftmpi_given *given);
 #define GATHERED(N, A)   SEND(N), RECEIVES(N, A), MPI_Comm comm
 #define UNLIKE_ALL(N, A) SENDS(N, A), RECEIVES(N, A), MPI_Comm comm
 
-/* Checks and finds piece i of a side, or how many elements it has. */
+/* weftmpi_piece checks and finds piece i of a side; weftmpi_count_of tells how many elements it
+ * has. */
 int weftmpi_count_of(const struct weftmpi_side *side, int i, MPI_Count *count);
 int weftmpi_piece(const struct weftmpi_side *side, int i, struct weftmpi_elements *piece);
 
@@ -81,12 +85,12 @@ struct weftmpi_peers {
     const int *members; /* NULL: no list. MPI_PROC_NULL: the piece is left out */
     bool turned;        /* the two pieces of each pair change places */
 };
-/* An exchange of pieces; the request's memory lives until it is over. */
+/* Begins an exchange of pieces; the request's memory lives until it is over. */
 int weftmpi_exchange(struct weftmpi_request *request, enum weft_team_kind kind,
                      const struct weftmpi_side *send, struct weftmpi_peers to,
                      const struct weftmpi_side *receive, struct weftmpi_peers from);
 
-/* A reduction of what the other group gives. */
+/* Begins a reduction of what the other group gives. */
 int weftmpi_reduce_between(struct weftmpi_request *request, const struct weftmpi_given *given,
                            struct weftmpi_peers to, struct weftmpi_peers from);
 
@@ -95,7 +99,7 @@ int weftmpi_reduce_between(struct weftmpi_request *request, const struct weftmpi
 #define TEAM(name, ...)                                                                            \
     weftmpi_failed(weft_team_##name(request->comm->team, __VA_ARGS__, COLLECTIVE_OF(request)))
 
-/* What a member sends itself, in both buffers: as many bytes, and not one place. */
+/* Checks what a member sends itself, in both buffers: as many bytes, and not one place. */
 static inline int weftmpi_check_own(const void *sent, size_t bytes, const void *got, size_t other)
 {
     TRY(HOLDS(bytes == other, MPI_ERR_COUNT,

@@ -125,7 +125,7 @@ API(Comm_compare, (MPI_Comm handle_a, MPI_Comm handle_b, int *result))
 
 /* ---- made and freed -------------------------------------------------------------------------- */
 
-/* info_handle NULL: those of the original. */
+/* Begins to duplicate a communicator. info_handle NULL: with the original's hints. */
 static int duplicate(struct weftmpi_request *request, MPI_Comm handle, const MPI_Info *info_handle,
                      MPI_Comm *copy)
 {
@@ -166,7 +166,7 @@ bool weftmpi_is_remote(const struct weftmpi_comm *comm, int member)
     return comm->remote != NULL && member >= comm->base && member < comm->base + comm->peers;
 }
 
-/* Those of a colour on one side, in order. Sorts the claims. */
+/* Returns the group of those of a colour on one side, in order. Sorts the claims. */
 static struct weftmpi_group *gather_claims(const struct weftmpi_comm *comm, struct claim *claims,
                                            int color, bool remote)
 {
@@ -222,7 +222,7 @@ API(Comm_split, (MPI_Comm handle, int color, int key, MPI_Comm *part))
     return weftmpi_split(comm, color, key, NULL, part);
 }
 
-/* What the info asserts of memory holds for the communicator from now on. Collective. */
+/* Has what the info asserts of memory hold for the communicator from now on. Collective. */
 static int assert_memory(MPI_Comm handle, MPI_Info info)
 {
     char kinds[MPI_MAX_INFO_VAL] = "";
@@ -237,7 +237,7 @@ static int assert_memory(MPI_Comm handle, MPI_Info info)
     return weftmpi_failed(weft_team_device(comm->team, strcmp(kinds, "cuda:device") == 0, &taken));
 }
 
-/* Of hardware below a node nothing is known. */
+/* Splits by type: of hardware below a node nothing is known. */
 API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Comm *part))
 {
     const weft_numbers *numbers = weft_numbers_of(weftmpi.job);
@@ -252,7 +252,7 @@ API(Comm_split_type, (MPI_Comm handle, int type, int key, MPI_Info info, MPI_Com
     return *part != MPI_COMM_NULL ? assert_memory(*part, info) : MPI_SUCCESS;
 }
 
-/* apart: by the members of the group alone. */
+/* Makes a communicator of a group's members. apart: they alone take part. */
 static int create(struct weftmpi_comm *comm, MPI_Group handle, bool apart, int tag, MPI_Comm *part)
 {
     TRY(PLACES(part));
@@ -282,8 +282,8 @@ ON(Comm_create_group, COMM_IN, (MPI_Comm handle, MPI_Group group, int tag, MPI_C
 GIVE_BACK(Comm_free, COMM_IN, MPI_Comm, MPI_COMM_NULL, false,
           HOLDS(of->number >= 2, MPI_ERR_COMM, "%s stays", of->name))
 
-/* Nobody joined this job: the rest is as to free it. */
+/* Nobody joined this job: to disconnect is to free. */
 SAME(Comm_disconnect, Comm_free)
 
-/* Nobody is started by MPI. */
+/* Tells that there is no parent: MPI starts no processes here. */
 TELL(Comm_get_parent, (MPI_Comm * parent), weftmpi_is_open(), parent, MPI_COMM_NULL)

@@ -41,7 +41,7 @@ static void add_run(struct weftmpi_type *type, struct weftmpi_run run)
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* An empty one. */
+/* Makes an empty datatype. */
 static struct weftmpi_type *type_make(void)
 {
     struct weftmpi_type *type = weftmpi_make(WEFTMPI_TYPE, sizeof(*type));
@@ -60,7 +60,7 @@ static void widen(MPI_Aint *lower, MPI_Aint *upper, MPI_Aint from, MPI_Aint to)
         *upper = to;
 }
 
-/* Behind what is there, `count` elements of old, `stride` apart, the first at offset. */
+/* Adds, behind what is there, `count` elements of old, `stride` apart, the first at offset. */
 static void type_add(struct weftmpi_type *type, const struct weftmpi_type *old, size_t count,
                      MPI_Aint offset, MPI_Aint stride)
 {
@@ -104,7 +104,7 @@ static void type_add(struct weftmpi_type *type, const struct weftmpi_type *old, 
             }
 }
 
-/* Its bounds are those of the program. */
+/* Gives a datatype the bounds that the program sets. */
 static void type_bound(struct weftmpi_type *type, MPI_Aint lower, MPI_Aint upper)
 {
     type->bounded = true;
@@ -112,7 +112,7 @@ static void type_bound(struct weftmpi_type *type, MPI_Aint lower, MPI_Aint upper
     type->upper = upper;
 }
 
-/* The type is complete: *handle. Takes it. */
+/* Completes a datatype, which it takes: *handle is the program's. */
 static int type_give(struct weftmpi_type *type, MPI_Datatype *handle)
 {
     if (type->size == 0)
@@ -128,7 +128,7 @@ static int type_give(struct weftmpi_type *type, MPI_Datatype *handle)
     return weftmpi_give(type, handle);
 }
 
-/* The datatype that one is made of, `count` times. */
+/* Finds the datatype of which another one is made, and checks the count. */
 static int type_old(MPI_Datatype handle, MPI_Count count, struct weftmpi_type **old)
 {
     *old = weftmpi_find(WEFTMPI_TYPE, handle);
@@ -137,7 +137,8 @@ static int type_old(MPI_Datatype handle, MPI_Count count, struct weftmpi_type **
     return HOLDS(count >= 0, MPI_ERR_COUNT, "count %lld", (long long)count);
 }
 
-/* `count` blocks of elements, of which those of a struct have a datatype each. */
+/* Makes a datatype of `count` blocks of elements, of which those of a struct have a datatype
+ * each. */
 static int blocks(bool large, int combiner, MPI_Count count, struct weftmpi_numbers lengths,
                   struct weftmpi_numbers places, const MPI_Datatype olds[], MPI_Datatype *made)
 {
@@ -189,7 +190,7 @@ static int vector(bool large, int combiner, MPI_Count count, MPI_Count length, M
     return type_give(type, made);
 }
 
-/* The same elements between other bounds. */
+/* Makes a datatype of the same elements between other bounds. */
 static int resize(bool large, int combiner, MPI_Datatype handle, MPI_Count lower, MPI_Count extent,
                   MPI_Datatype *made)
 {
@@ -205,7 +206,7 @@ static int resize(bool large, int combiner, MPI_Datatype handle, MPI_Count lower
     return type_give(type, made);
 }
 
-/* N: the type of counts, A: of addresses. */
+/* Defines the constructors. N: the type of counts, A: of addresses. */
 #define LARGE(N)       (sizeof(N) != sizeof(int))
 #define ONE(N, length) ((struct weftmpi_numbers){&(length), LARGE(N), true})
 #define CONSTRUCTORS(c, N, A)                                                                      \
@@ -241,7 +242,7 @@ static int resize(bool large, int combiner, MPI_Datatype handle, MPI_Count lower
          resize(LARGE(N), MPI_COMBINER_RESIZED, old, lower, extent, made))
 TWINS(CONSTRUCTORS)
 
-/* Those of MPI 1. */
+/* Functions of MPI 1 under their old names. */
 SAME(Type_hvector, Type_create_hvector)
 SAME(Type_hindexed, Type_create_hindexed)
 SAME(Type_struct, Type_create_struct)
@@ -270,7 +271,8 @@ struct stretch {
     MPI_Count first, count, step;
 };
 
-/* Dimension by dimension, the one that varies fastest first: rows of rows. */
+/* Makes a part of an array, dimension by dimension, the one that varies fastest first: rows of
+ * rows. */
 static int array(int ndims, struct weftmpi_numbers sizes, const struct stretch of[], int order,
                  MPI_Datatype handle, int combiner, const struct weftmpi_list lists[],
                  int lists_count, MPI_Datatype *made)
@@ -327,7 +329,7 @@ static int subarray(int ndims, struct weftmpi_numbers sizes, struct weftmpi_numb
     return array(ndims, sizes, of, order, handle, MPI_COMBINER_SUBARRAY, lists, 5, made);
 }
 
-/* What of a dimension of `size` has the process at that place among `n`. */
+/* Tells what of a dimension of `size` has the process at that place among `n`. */
 static int distribute(MPI_Count size, int how, int argument, int n, int at, struct stretch *of)
 {
     const bool whole = how == MPI_DISTRIBUTE_NONE, cyclic = how == MPI_DISTRIBUTE_CYCLIC;
@@ -377,7 +379,7 @@ static int darray(int size, int rank, int ndims, struct weftmpi_numbers sizes,
     return array(ndims, sizes, of, order, handle, MPI_COMBINER_DARRAY, lists, 8, made);
 }
 
-/* N: the type of sizes. */
+/* Defines the calls for parts of arrays. N: the type of sizes. */
 #define ARRAY_TYPES(c, N, A)                                                                       \
     CALL(Type_create_subarray##c,                                                                  \
          (int ndims, const N sizes[], const N subsizes[], const N starts[], int order,             \

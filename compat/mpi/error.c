@@ -106,7 +106,7 @@ int weftmpi_not_open(void)
 
 /* ---- classes and codes of the program -------------------------------------------------------- */
 
-/* What a code of the program stands for; NULL: it is none. Locked. */
+/* Returns what a code of the program stands for; NULL: it is none. Locked. */
 static struct added *added_at(int code)
 {
     return code > MPI_ERR_LASTCODE && code <= weftmpi_last_code
@@ -125,7 +125,7 @@ static int class_in(int code, int *error_class)
     return MPI_SUCCESS;
 }
 
-/* A code of that class, or a class of its own (0). */
+/* Adds a code of that class, or a class of its own (0). */
 static int add(int error_class, int *code)
 {
     TRY(weftmpi_is_open());
@@ -230,7 +230,7 @@ static int call_handler(int code)
 HANDLERS(Comm, WEFTMPI_COMM, COMM_IN, MPI_Comm)
 HANDLERS(Win, WEFTMPI_WIN, WIN_IN, MPI_Win)
 
-/* Those of MPI 1. */
+/* Functions of MPI 1 under their old names. */
 SAME(Errhandler_create, Comm_create_errhandler)
 SAME(Errhandler_set, Comm_set_errhandler)
 SAME(Errhandler_get, Comm_get_errhandler)

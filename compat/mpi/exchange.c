@@ -50,7 +50,8 @@ static int among_all(struct weftmpi_request *request, const struct weftmpi_given
     return weftmpi_exchange(request, given->kind, &given->send, all, &given->receive, all);
 }
 
-/* On a grid what is sent down arrives from above, also where both are one process. */
+/* Exchanges among neighbours. On a grid what is sent down arrives from above, also where both are
+ * one process. */
 static int among_neighbours(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
     const struct weftmpi_topology *topology = request->comm->topology;
@@ -63,7 +64,7 @@ static int among_neighbours(struct weftmpi_request *request, const struct weftmp
     return weftmpi_exchange(request, given->kind, &given->send, to, &given->receive, from);
 }
 
-/* Each piece has a datatype of its own, and lies at an offset in bytes. */
+/* Parameters of Alltoallw: each piece has a datatype of its own, and lies at an offset in bytes. */
 #define SENDS_W(N, A)                                                                              \
     const void *send, const N send_counts[], const A send_offsets[], const MPI_Datatype send_types[]
 #define RECEIVES_W(N, A)                                                                           \
@@ -72,7 +73,7 @@ static int among_neighbours(struct weftmpi_request *request, const struct weftmp
 #define UNLIKE_W(side) ((struct weftmpi_side){ARRAYS(side), .handles = side##_types})
 #define ALL_W(N, A)    SENDS_W(N, A), RECEIVES_W(N, A), MPI_Comm comm
 #define NEAR_W(N, A)   SENDS_W(N, MPI_Aint), RECEIVES_W(N, MPI_Aint), MPI_Comm comm
-/* The same piece for all. */
+/* FIRST: a side that has the same piece for all. */
 #define FIRST(side)                                                                                \
     ((struct weftmpi_side){                                                                        \
         .base = (void *)side, .count = side##_count, .handle = side##_type, .same = true})

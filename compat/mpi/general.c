@@ -24,10 +24,9 @@ API(Grequest_start, (MPI_Grequest_query_function * query, MPI_Grequest_free_func
     return weftmpi_request_keep(request, MPI_SUCCESS, handle);
 }
 
-/*
- * It is complete now, or freed. Whether it was the other before: then nobody names it any more.
- * Else another thread may end it at once, so nothing of it is looked at behind that.
- */
+/* Notes that a request is complete now, or freed. Returns whether it was the other before: then
+ * nobody names it any more. Else another thread may end it at once, so nothing of it is looked at
+ * behind that. */
 static bool general_last(bool *now, const bool *other)
 {
     LOCKED;

@@ -18,7 +18,7 @@ static int check_graph(struct weftmpi_comm *comm, int nodes, const int index[], 
     return MPI_SUCCESS;
 }
 
-/* Where the edges of a node begin; of the one behind the last: how many there are. */
+/* Returns where the edges of a node begin; of the one behind the last: how many there are. */
 static int first_edge(const int index[], int node)
 {
     return node == 0 ? 0 : index[node - 1];
@@ -73,7 +73,7 @@ API(Graph_get, (MPI_Comm handle, int most_index, int most_edges, int index[], in
     return MPI_SUCCESS;
 }
 
-/* The neighbours of a rank, `most` at most (NULL: none), and how many there are. */
+/* Lists the neighbours of a rank, `most` at most (NULL: none), and tells how many there are. */
 static int neighbours(const struct weftmpi_topology *graph, int rank, int *count, int most,
                       int list[])
 {
@@ -95,7 +95,7 @@ ON(Graph_neighbors, GRAPH_IN, (MPI_Comm handle, int rank, int most, int list[]),
 
 /* ---- graphs of which each knows its part ----------------------------------------------------- */
 
-/* Ranks and weights, which either side may not have. */
+/* Copies ranks, and weights, which either side may lack. */
 static void copy_edges(int n, const int ranks[], const int weights[], int ranks_to[],
                        int weights_to[])
 {
@@ -134,7 +134,7 @@ struct edge {
     int from, to, weight;
 };
 
-/* The edges that begin and end at a rank: the graph, in which there is room for all. */
+/* Picks the edges that begin and end at a rank into the graph, in which there is room for all. */
 static void pick_edges(const struct edge *edges, size_t count, int rank,
                        struct weftmpi_topology *graph)
 {
@@ -154,7 +154,7 @@ static void pick_edges(const struct edge *edges, size_t count, int rank,
     graph->outdegree = out;
 }
 
-/* All edges of all members, one after the other, checked; blocking. */
+/* Gathers all edges of all members, one after the other, checked; blocking. */
 static int share_edges(struct weftmpi_comm *comm, const struct edge *mine, size_t count,
                        struct edge **edges, size_t *all)
 {
@@ -180,7 +180,7 @@ static int share_edges(struct weftmpi_comm *comm, const struct edge *mine, size_
     return MPI_SUCCESS;
 }
 
-/* The edges that a member gives: each source with so many targets. */
+/* Lists the edges that a member gives: each source with so many targets. */
 static int list_edges(int n, const int sources[], const int degrees[], const int targets[],
                       const int weights[], struct edge **edges, size_t *count)
 {

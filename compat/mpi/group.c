@@ -22,12 +22,12 @@ int weftmpi_group_rank(const struct weftmpi_group *group, int process)
     return MPI_UNDEFINED;
 }
 
-/* The group of a handle, in a function of MPI: declares it. */
+/* GROUP_IN: the group of a handle, in a function of MPI: declares it. */
 #define GROUP_IN(name, handle)                                                                     \
     OPEN_IN;                                                                                       \
     OBJECT_IN(name, group, WEFTMPI_GROUP, handle)
 
-/* The handle of a new group of these processes, which the program frees. */
+/* Gives the handle of a new group of these processes, which the program frees. */
 static int give(int size, const int processes[], MPI_Group *handle)
 {
     struct weftmpi_group *group = weftmpi_group_make(size, processes);
@@ -48,10 +48,8 @@ ON(Win_get_group, WIN_IN, (MPI_Win handle, MPI_Group *made), GIVE(of->comm->grou
 ASK(Group_size, GROUP_IN, MPI_Group, int, of->size)
 ASK(Group_rank, GROUP_IN, MPI_Group, int, weftmpi_group_own(of))
 
-/*
- * The group of the ranks that are named, in order, or of those that are not (`exclude`). They are
- * ranks, or ranges: first, last and stride.
- */
+/* Makes the group of the ranks that are named, in order, or of those that are not (`exclude`). They
+ * are ranks, or ranges: first, last and stride. */
 static int choose(const struct weftmpi_group *group, int n, const int ranks[], int ranges[][3],
                   bool exclude, MPI_Group *made)
 {
@@ -88,7 +86,8 @@ ON(Group_range_incl, GROUP_IN, (MPI_Group handle, int n, int ranges[][3], MPI_Gr
 ON(Group_range_excl, GROUP_IN, (MPI_Group handle, int n, int ranges[][3], MPI_Group *made),
    choose(of, n, NULL, ranges, true, made))
 
-/* Those of a that are (`with`), or are not, in b; then those of b that are not in a if `both`. */
+/* Makes a group: of a, those that are (`with`), or are not, in b; if `all`, of a, and those of b
+ * that are not in a. */
 static int combine(const struct weftmpi_group *a, MPI_Group other, bool with, bool all,
                    MPI_Group *made)
 {

@@ -187,7 +187,7 @@ MPI_Fint weftmpi_to_fortran(const void *handle)
     return (MPI_Fint)(uint32_t)(uintptr_t)handle;
 }
 
-/* The handle that is in the slot now; none: one that no call takes. */
+/* Returns the handle that is in the slot now; none: one that no call takes. */
 void *weftmpi_from_fortran(MPI_Fint number)
 {
     void *const handle = (void *)(uintptr_t)(uint32_t)number;
@@ -201,10 +201,8 @@ void *weftmpi_from_fortran(MPI_Fint number)
 }
 
 #define WEFT_MPI_FUNCTION(name, parameters)
-/*
- * Functions that link, and say that they are not there. A definition without names of parameters
- * would be C23's: the names are not used.
- */
+/* Defines functions that link, and say that they are not there. A definition without names of
+ * parameters would be C23's: the names are not used. */
 #define WEFT_MPI_REFUSED(function, parameters)                                                     \
     API(function, parameters)                                                                      \
     {                                                                                              \

@@ -19,28 +19,29 @@
 #define API(name, parameters)                                                                      \
     extern __typeof__(MPI_##name) PMPI_##name __attribute__((alias("MPI_" #name)));                \
     __attribute__((weak)) int MPI_##name parameters
-/* The function MPI_<as> of this file under another name. */
+/* Defines the function MPI_<as> of this file under another name. */
 #define SAME(name, as)                                                                             \
     extern __typeof__(MPI_##name) PMPI_##name __attribute__((alias("MPI_" #as)));                  \
     extern __typeof__(MPI_##name) MPI_##name __attribute__((weak, alias("MPI_" #as)));
-/* Both forms of what `of` defines: it gets the end of the names, the types of counts and addresses.
- */
+/* Defines both forms of a function: `of` gets the end of its names, and the types of counts and
+ * addresses. */
 #define TWINS(of) of(, int, MPI_Aint) of(_c, MPI_Count, MPI_Count)
-/* One that is an expression, its error. */
+/* Defines a function that is an expression, its error. */
 #define CALL(name, parameters, expression)                                                         \
     API(name, parameters)                                                                          \
     {                                                                                              \
         ENTER;                                                                                     \
         return expression;                                                                         \
     }
-/* One that is an expression of an object, which IN finds by its `handle` and calls `of`. */
+/* Defines a function that is an expression of an object, which IN finds by `handle`, and calls
+ * `of`. */
 #define ON(name, IN, parameters, expression)                                                       \
     API(name, parameters)                                                                          \
     {                                                                                              \
         IN(of, handle);                                                                            \
         return expression;                                                                         \
     }
-/* One that asks it for a number. */
+/* Defines a function that asks an object, which IN finds, for a number. */
 #define ASK(name, IN, type, number, answer)                                                        \
     API(name, (type handle, number * told))                                                        \
     {                                                                                              \
@@ -50,7 +51,7 @@
         return MPI_SUCCESS;                                                                        \
     }
 
-/* One that tells a number, after a check. */
+/* Defines a function that tells a number, after a check. */
 #define TELL(name, parameters, check, told, answer)                                                \
     API(name, parameters)                                                                          \
     {                                                                                              \
@@ -60,10 +61,9 @@
         return MPI_SUCCESS;                                                                        \
     }
 
-/*
- * One that gives an object's handle back, after a check. The object stays as long as it is referred
- * to, and `found` by its handle, if that is what refers to it: that of a persistent request.
- */
+/* Defines a function that gives an object's handle back, after a check. The object stays as long as
+ * it is referred to, and `found` by its handle, if that is what refers to it: that of a persistent
+ * request. */
 #define GIVE_BACK(name, IN, type, none, found, check)                                              \
     API(name, (type * handle))                                                                     \
     {                                                                                              \
@@ -78,7 +78,7 @@
         return MPI_SUCCESS;                                                                        \
     }
 
-/* The two that set and get the name of an object, which IN finds. */
+/* Defines the two functions that set and get the name of an object, which IN finds. */
 #define NAMES(kind, IN, type)                                                                      \
     API(kind##_set_name, (type handle, const char *name))                                          \
     {                                                                                              \
@@ -110,9 +110,9 @@ extern struct weftmpi_state {
 /* ---- handle.c -------------------------------------------------------------------------------- */
 
 /*
- * Memory of the library, zeros, or what was there before (NULL: nothing) with other room; free() is
- * for it. Where there is none the job ends: the other members of a collective would wait for one
- * that got none.
+ * Allocate memory of the library: zeros, or what was there before (NULL: nothing) with other room;
+ * free() is for it. Where there is none the job ends: the other members of a collective would wait
+ * for one that got none.
  */
 void *weftmpi_zeros(size_t bytes);
 void *weftmpi_room(void *before, size_t bytes);
@@ -146,11 +146,12 @@ struct weftmpi_object {
     struct weftmpi_info *info;             /* of communicators and windows; NULL: no keys */
 };
 
-/* A new object, zero but for its handle and one reference. Any thread. */
+/* Makes an object, zero but for its handle and one reference. Any thread. */
 void *weftmpi_make(enum weftmpi_kind kind, size_t bytes);
-/* The handle of a new object, whose reference it takes. */
+/* Gives the program the handle of a new object, whose reference it takes. Returns MPI_SUCCESS. */
 int weftmpi_give(void *object, void *handle);
-/* Its memory is free, or kept for the next request: it was let go, or nobody knows it yet. */
+/* Frees an object's memory, or keeps it for the next request: it was let go, or nobody knows it
+ * yet. */
 void weftmpi_unmake(void *object);
 /* Objects of the standard, in a row from that handle on, are not counted. */
 extern const struct weftmpi_standard {
@@ -166,9 +167,10 @@ static inline bool weftmpi_is_counted(const void *object)
 {
     return object != NULL && !weftmpi_is_standard(((const struct weftmpi_object *)object)->handle);
 }
-/* Its attributes are deleted, by the callbacks of their keyvals, whose errors it raises. */
+/* Deletes an object's attributes, by the callbacks of their keyvals, whose errors it raises. */
 int weftmpi_attributes_delete(struct weftmpi_object *object);
-/* One reference more: the object; one less: with the last it is gone. NULL: nothing. */
+/* _hold adds a reference, and returns the object; _leave drops one: with the last the object is
+ * gone. Neither does anything with NULL. */
 static inline void *weftmpi_hold(void *object)
 {
     if (weftmpi_is_counted(object))
@@ -181,7 +183,7 @@ static inline void weftmpi_leave(void *object)
     if (weftmpi_is_counted(object))
         weftmpi_release(object);
 }
-/* An object that is let go at the end of the block. */
+/* HELD, before a pointer: lets the object go at the end of the block. */
 #define HELD __attribute__((cleanup(weftmpi_leave_block)))
 static inline void weftmpi_leave_block(void *place)
 {
@@ -190,7 +192,7 @@ static inline void weftmpi_leave_block(void *place)
     memcpy(&object, place, sizeof(object));
     weftmpi_leave(object);
 }
-/* The handle is none from now on. The object stays as long as it is referred to. */
+/* Makes a handle none from now on. The object stays as long as it is referred to. */
 void weftmpi_drop(void *handle);
 /* A handle is the number of a slot, its kind in 4 bits below, and the slot's generation above. */
 struct weftmpi_slot {
@@ -200,7 +202,7 @@ struct weftmpi_slot {
 };
 enum { WEFTMPI_CHUNK = 1 << 10, WEFTMPI_CHUNKS = 1 << 18 /* all that 28 bits number */ };
 extern struct weftmpi_slot *weftmpi_chunks[WEFTMPI_CHUNKS];
-/* The object; NULL: no handle of that kind, or one that was dropped. */
+/* Finds the object of a handle; NULL: no handle of that kind, or one that was dropped. */
 static inline void *weftmpi_find_made(enum weftmpi_kind kind, const void *handle)
 {
     const uint32_t index = (uint32_t)(uintptr_t)handle >> 4;
@@ -222,7 +224,7 @@ static inline void *weftmpi_find(enum weftmpi_kind kind, const void *handle)
     struct weftmpi_object *object = (void *)((char *)of->objects + i * of->bytes);
     return i < of->count && object->references != 0 ? object : NULL;
 }
-/* That of the next object in a handle's slot. */
+/* Returns the handle of the next object in a handle's slot. */
 static inline void *weftmpi_next_handle(const void *handle)
 {
     const uintptr_t generation = (uintptr_t)handle >> 32, number = (uint32_t)(uintptr_t)handle;
@@ -230,10 +232,10 @@ static inline void *weftmpi_next_handle(const void *handle)
     return (void *)((generation == INT32_MAX ? 1 : generation + 1) << 32 | number);
 }
 int weftmpi_no_object(enum weftmpi_kind kind);
-/* A number for a handle, and the handle, which may be none. */
+/* Turn a handle into a number, and a number into its handle, which may be none. */
 MPI_Fint weftmpi_to_fortran(const void *handle);
 void *weftmpi_from_fortran(MPI_Fint number);
-/* The object of a handle: declares it. */
+/* OBJECT_IN: the object of a handle: declares it. */
 #define OBJECT_IN(name, type, kind, handle)                                                        \
     struct weftmpi_##type *const name = weftmpi_find(kind, handle);                                \
     if ((name) == NULL)                                                                            \
@@ -251,7 +253,7 @@ static inline void weftmpi_unlock(void)
     if (weftmpi.level == MPI_THREAD_MULTIPLE)
         pthread_mutex_unlock(&weftmpi_mutex);
 }
-/* Holds it until the end of the block. */
+/* Holds the lock until the end of the block. */
 #define LOCKED                                                                                     \
     __attribute__((cleanup(weftmpi_unlock_block), unused)) const bool locked =                     \
         (weftmpi_lock(), true)
@@ -274,9 +276,10 @@ struct weftmpi_call {
 };
 extern _Thread_local struct weftmpi_call weftmpi_call
     __attribute__((visibility("hidden"), tls_model("initial-exec")));
-/* A function of MPI begins: what takes its arguments, OUT and all that end in _IN, says so. */
+/* Begins a function of MPI: what takes its arguments, OUT and all that end in _IN, does so. */
 #define ENTER (weftmpi_call = (struct weftmpi_call){.name = __func__})
-/* In the rest of the block the program, or another function of MPI, is called meanwhile. */
+/* Keeps the call for the end of a block in which the program, or another function of MPI, is
+ * called. */
 #define CALLS_BACK                                                                                 \
     __attribute__((cleanup(weftmpi_call_again), unused)) const struct weftmpi_call call_now =      \
         weftmpi_call
@@ -294,18 +297,19 @@ int weftmpi_fail(int error_class, const char *format, ...) __attribute__((format
 void weftmpi_end_job(int error_class, const char *text) __attribute__((noreturn));
 /* Ends this process, whose job has failed or was never opened. */
 void weftmpi_exit(int code) __attribute__((noreturn));
-/* The same for a status that a call of weft returned, which has said why. */
+/* Raises the error of a status that a call of weft returned, which has said why. Returns the
+ * class. */
 int weftmpi_raise(weft_status status);
 static inline int weftmpi_failed(weft_status status)
 {
     return status == WEFT_OK ? MPI_SUCCESS : weftmpi_raise(status);
 }
-/* The same of a call that began the operation before. */
+/* Raises an error of a status, as one of the call that began the operation before. */
 int weftmpi_failed_in(struct weftmpi_call call, weft_status status);
 
 /* ---- checks: each raises the error and returns its class, or MPI_SUCCESS --------------------- */
 
-/* `holds`, or it is an error of that class, with that text. */
+/* Checks that `holds`, else raises an error of that class, with that text. */
 #define HOLDS(holds, ...) ((holds) ? MPI_SUCCESS : weftmpi_fail(__VA_ARGS__))
 int weftmpi_check_rank(int rank, int size);
 int weftmpi_not_open(void);
@@ -314,12 +318,13 @@ static inline int weftmpi_is_open(void)
     return weftmpi.begun && !weftmpi.ended ? MPI_SUCCESS : weftmpi_not_open();
 }
 #define OPEN_IN TRY((ENTER, weftmpi_is_open()))
-/* There is a place for a result. It is looked at before any object: MPI_COMM_WORLD's error. */
+/* Raises that there is no place for a result: MPI_COMM_WORLD's error, looked at before any
+ * object. */
 int weftmpi_no_place(void);
 #define PLACES(...)             (ALL_THERE(__VA_ARGS__) ? MPI_SUCCESS : weftmpi_no_place())
 #define OUT(...)                TRY((ENTER, PLACES(__VA_ARGS__)))
 #define INTO(place, expression) (PLACES(place) == MPI_SUCCESS ? (expression) : MPI_ERR_ARG)
-/* So many numbers, or handles, are where the program says. */
+/* Checks that so many numbers, or handles, are where the program says. */
 #define LISTED(count, list)                                                                        \
     HOLDS((list) != NULL || (count) <= 0, MPI_ERR_ARG, "%lld at NULL", (long long)(count))
 

@@ -9,7 +9,7 @@ struct weftmpi_entry {
 
 struct weftmpi_info weftmpi_infos[] = {{.object = {.handle = MPI_INFO_ENV, .references = 1}}};
 
-/* The object of a handle, in a function of MPI: declares it. Threads may share it. */
+/* INFO_IN: the object of a handle, in a function of MPI: declares it. Threads may share it. */
 #define INFO_IN(name, handle)                                                                      \
     ENTER;                                                                                         \
     LOCKED;                                                                                        \
@@ -42,7 +42,7 @@ struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info)
 }
 
 CALL(Info_create, (MPI_Info * handle), weftmpi_give(weftmpi_info_copy(NULL), handle))
-/* Nothing is known of how programs were started. */
+/* Gives an empty object: nothing is known of how programs were started. */
 CALL(Info_create_env, (int argc, char *argv[], MPI_Info *handle),
      ((void)argc, (void)argv, PMPI_Info_create(handle)))
 
@@ -76,7 +76,7 @@ API(Info_set, (MPI_Info handle, const char *key, const char *value))
     return set_key(info, key, value);
 }
 
-/* The value of a key: `room` bytes of it (0: none), and how many it has. */
+/* Gives the value of a key: `room` bytes of it (0: none), and how many it has. */
 static int get_value(MPI_Info handle, const char *key, int room, char *value, int *length,
                      int *flag)
 {

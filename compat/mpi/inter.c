@@ -13,7 +13,7 @@ struct side {
     int processes[];
 };
 
-/* A leader tells the other of its group, and learns of that one. */
+/* Tells the other leader of a leader's group, and learns of that one's. */
 static int swap_sides(struct weftmpi_comm *comm, MPI_Comm peers_handle, int remote_leader, int tag,
                       struct side *mine, struct side *theirs, int bytes)
 {
@@ -29,7 +29,8 @@ static int swap_sides(struct weftmpi_comm *comm, MPI_Comm peers_handle, int remo
                          remote_leader, tag, peers_handle, MPI_STATUS_IGNORE);
 }
 
-/* What came under the tag is a group of the job's processes, each once, and none of the own one. */
+/* Checks that what came under the tag is a group of the job's processes, each once, and none of the
+ * own one. */
 static int check_side(const struct weftmpi_comm *comm, const struct side *theirs, int processes)
 {
     TRY(HOLDS(theirs->number >= 0 && theirs->number < WEFTMPI_NUMBERS && theirs->size >= 1 &&
@@ -49,7 +50,7 @@ static int check_side(const struct weftmpi_comm *comm, const struct side *theirs
     return MPI_SUCCESS;
 }
 
-/* All learn of the other group, or that their leader did not. */
+/* Has all learn of the other group, or that their leader did not. */
 static int learn(struct weftmpi_comm *comm, int leader, MPI_Comm peers, int remote_leader, int tag,
                  int *number, struct weftmpi_group **group)
 {
@@ -87,7 +88,8 @@ API(Intercomm_create,
 
 ASK(Comm_remote_size, INTER_IN, MPI_Comm, int, of->peers)
 
-/* The group that says "high" comes behind; of two that say the same the one that comes first. */
+/* Merges both groups: the one that says "high" comes behind; of two that say the same the one that
+ * comes first is first. */
 API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
 {
     OUT(merged);
@@ -109,7 +111,7 @@ API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
 
 /* ---- collectives ----------------------------------------------------------------------------- */
 
-/* Which of the other group a member sends to, or receives from. */
+/* Finds whom of the other group a member sends to, or receives from. */
 static int who_of(const struct weftmpi_request *request, int root, bool root_sends,
                   struct weftmpi_peers *to, struct weftmpi_peers *from)
 {

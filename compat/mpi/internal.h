@@ -118,11 +118,12 @@ extern struct weftmpi_type weftmpi_types[0x100]; /* by their number, 0x200 less 
 /* ---- error.c, and checks --------------------------------------------------------------------- */
 
 extern struct weftmpi_errhandler weftmpi_errhandlers[3];
-/* The object's, with a reference. */
+/* Returns the object's error handler, with a reference. */
 struct weftmpi_errhandler *weftmpi_errhandler_of(struct weftmpi_object *object);
 /* The last code that there is. */
 extern int weftmpi_last_code;
-/* None: raises the error, unless nothing is meant: no elements, or not even a datatype. */
+/* Raises that there are no elements, unless nothing is meant: no elements, or not even a
+ * datatype. */
 int weftmpi_no_elements(MPI_Count count, MPI_Datatype handle, struct weftmpi_elements *elements);
 static inline int weftmpi_elements_in(const void *user, MPI_Count count, MPI_Datatype handle,
                                       struct weftmpi_elements *elements)
@@ -139,7 +140,8 @@ static inline int weftmpi_elements_in(const void *user, MPI_Count count, MPI_Dat
     return MPI_SUCCESS;
 }
 
-/* The communicator of a handle, whose errors are the call's: declares it. _IN: enters the call. */
+/* COMM_OF: the communicator of a handle, whose errors are the call's: declares it. _IN: enters the
+ * call, too. */
 #define COMM_IN(comm, handle)                                                                      \
     ENTER;                                                                                         \
     COMM_OF(comm, handle)
@@ -149,7 +151,7 @@ static inline int weftmpi_elements_in(const void *user, MPI_Count count, MPI_Dat
     if ((name) == NULL)                                                                            \
         return weftmpi_no_object(WEFTMPI_COMM);                                                    \
     weftmpi_call.on = name
-/* One of one group, or of two. */
+/* COMM_IN for a communicator of one group (BASE), or of two (INTER). */
 #define BASE_IN(comm, handle)                                                                      \
     COMM_IN(comm, handle);                                                                         \
     TRY(weftmpi_check_inter(comm, false))
@@ -158,7 +160,7 @@ static inline int weftmpi_elements_in(const void *user, MPI_Count count, MPI_Dat
     TRY(weftmpi_check_inter(comm, true))
 int weftmpi_check_inter(struct weftmpi_comm *comm, bool inter);
 
-/* A datatype, also one that is not committed. */
+/* TYPE_IN: the datatype of a handle, also one that is not committed: declares it. */
 #define TYPE_IN(name, handle)                                                                      \
     ENTER;                                                                                         \
     OBJECT_IN(name, type, WEFTMPI_TYPE, handle)
@@ -189,7 +191,7 @@ struct weftmpi_list {
     struct weftmpi_numbers numbers;
     MPI_Count count;
 };
-/* A list of one, of int or, in a `large` of MPI_Count. */
+/* SCALAR: a list of one number, of int or, in a `large` datatype, of MPI_Count. */
 #define SCALAR(large, value)                                                                       \
     {                                                                                              \
         {(large) ? (const void *)(MPI_Count[]){value} : (int[]){(int)(value)}, large, false}, 1    \
@@ -197,10 +199,8 @@ struct weftmpi_list {
 void weftmpi_remember(struct weftmpi_type *type, int combiner, bool large,
                       const struct weftmpi_list lists[], int lists_count, const MPI_Datatype olds[],
                       MPI_Count olds_count);
-/*
- * What an element of a datatype is a row of: part i, of the type that is returned, so many times.
- * NULL: it has no more; of a basic type none, of a pair two.
- */
+/* Returns the type of part i of what an element of a datatype is a row of, and *times, how often it
+ * is there. NULL: it has no more; of a basic type none, of a pair two. */
 const struct weftmpi_type *weftmpi_part(const struct weftmpi_type *type, MPI_Count i,
                                         size_t *times);
 #define WEFTMPI_BYTES (&weftmpi_types[0x47]) /* MPI_BYTE */
@@ -208,13 +208,13 @@ static inline MPI_Aint weftmpi_extent(const struct weftmpi_type *type)
 {
     return type->upper - type->lower;
 }
-/* Between count elements at user and count * size bytes in a row. */
+/* Copies count elements at user to count * size bytes in a row. */
 void weftmpi_pack(const struct weftmpi_type *type, size_t count, const void *user, void *packed);
 static inline bool weftmpi_is_there(const struct weftmpi_elements *elements)
 {
     return elements->user != NULL || elements->bytes == 0 || elements->type->true_lower != 0;
 }
-/* bytes may end within an element. */
+/* Copies bytes in a row to elements at user; they may end within an element. */
 void weftmpi_unpack(const struct weftmpi_type *type, size_t bytes, const void *packed, void *user);
 /* ---- win.c ----------------------------------------------------------------------------------- */
 
@@ -235,16 +235,16 @@ WEFTMPI_PAIRS(WEFTMPI_PAIR)
 
 extern struct weftmpi_op weftmpi_ops[0x1e]; /* by their number, 0x20 less */
 bool weftmpi_can_operate(const struct weftmpi_op *op, const struct weftmpi_type *type);
-/* Whether weft knows them, and what it calls them. */
+/* Whether weft knows an operation on a type, and what it calls them. */
 bool weftmpi_know(const struct weftmpi_op *op, const struct weftmpi_type *type, weft_type *element,
                   weft_operation *function);
-/* into[i] = from[i] op into[i]. */
+/* Does into[i] = from[i] op into[i]. */
 void weftmpi_operate(const struct weftmpi_op *op, const struct weftmpi_type *type, const void *from,
                      void *into, size_t count);
 
 /* ---- group.c, attribute.c, topology.c, info.c ------------------------------------------------ */
 
-/* With these processes (NULL: none yet), one reference. */
+/* Makes a group of these processes (NULL: none yet), with one reference. */
 struct weftmpi_group *weftmpi_group_make(int size, const int processes[]);
 extern struct weftmpi_group weftmpi_groups[1]; /* the empty one */
 extern struct weftmpi_info weftmpi_infos[1];   /* MPI_INFO_ENV, which has no keys */
@@ -255,53 +255,55 @@ static inline int weftmpi_group_own(const struct weftmpi_group *group) /* this p
 {
     return weftmpi_group_rank(group, weft_numbers_of(weftmpi.job)->process);
 }
-/* The keys of that object, or of none, in a new object. */
+/* Copies the keys of an object, or of none, into a new object. */
 struct weftmpi_info *weftmpi_info_copy(const struct weftmpi_info *info);
-/* Those keys that its kind of object knows. */
+/* Sets those keys of an info that the object's kind knows. */
 int weftmpi_info_set(struct weftmpi_object *object, bool is_window, MPI_Info handle);
-/* Copy by the callbacks of their keyvals, whose errors it raises. */
+/* Copies attributes by the callbacks of their keyvals, whose errors it raises. */
 int weftmpi_attributes_copy(struct weftmpi_object *from, struct weftmpi_attribute **to);
 /* ---- comm.c, agree.c ------------------------------------------------------------------------- */
 
-/*
- * A communicator of that group, or between it and a remote one, with a topology or NULL, and the
- * error handler of its parent. It is not open yet.
- */
+/* Makes a communicator of a group, or between it and a remote one, with a topology or NULL, and the
+ * error handler of its parent. It is not open yet. */
 struct weftmpi_comm *weftmpi_comm_make(struct weftmpi_comm *parent, struct weftmpi_group *group,
                                        struct weftmpi_group *remote,
                                        struct weftmpi_topology *topology);
-/* It has messages from now on, in the groups of that number. False: weft has said why not. */
+/* Opens a communicator's messages, in the groups of that number. False: weft has said why not. */
 bool weftmpi_comm_open(struct weftmpi_comm *comm, int number);
 void weftmpi_comm_end(void *comm);
-/* The members of one behind those of the other. */
+/* Returns a new group: the members of b behind those of a. */
 struct weftmpi_group *weftmpi_group_join(const struct weftmpi_group *a,
                                          const struct weftmpi_group *b);
-/* Both groups, in an order that both know; b NULL: a. */
+/* Returns a group of both, in an order that both know; b NULL: a. */
 struct weftmpi_group *weftmpi_group_both(struct weftmpi_group *a, struct weftmpi_group *b);
-/* Whether a member of its messages is in the remote group. */
+/* Whether a member of a communicator's messages is in the remote group. */
 bool weftmpi_is_remote(const struct weftmpi_comm *comm, int member);
-/* Among all of its messages; blocking. all: a pointer, to new memory from then on, or to none. */
+/* Collectives among all of a communicator's messages; blocking. all: a pointer, to new memory from
+ * then on, or to none. */
 int weftmpi_barrier(struct weftmpi_comm *comm);
 int weftmpi_allgather(struct weftmpi_comm *comm, const void *mine, size_t bytes, void *all);
 /*
  * Begins to open a communicator that was made: all of `parent` agree on its number. Those with one
- * get it at *made when the request is complete; others (comm NULL) MPI_COMM_NULL. Takes it. error:
- * of this process, which has failed, but takes part.
+ * get it at *made when the request is complete; others (comm NULL) MPI_COMM_NULL. Takes comm.
+ * error: of this process, which has failed, but takes part.
  */
 void weftmpi_agree(struct weftmpi_request *request, struct weftmpi_comm *parent,
                    struct weftmpi_comm *comm, int error, MPI_Comm *made);
-/* Opens it (NULL: this process gets none), and waits for that. */
+/* Opens a communicator (NULL: this process gets none), and waits for that. */
 int weftmpi_comm_new(struct weftmpi_comm *parent, struct weftmpi_comm *comm, MPI_Comm *made);
-/* The same by the members of its groups alone. context: a communicator's number that all know. */
+/* Opens a communicator by the members of its groups alone. context: a communicator's number that
+ * all know. */
 int weftmpi_comm_new_apart(struct weftmpi_comm *parent, struct weftmpi_comm *comm, int context,
                            int tag, MPI_Comm *made);
-/* Those of a colour in the order of their keys, MPI_UNDEFINED: none, with a topology or NULL. */
+/* Makes a communicator of those of a colour (MPI_UNDEFINED: none) in the order of their keys, with
+ * a topology or NULL. */
 int weftmpi_split(struct weftmpi_comm *comm, int color, int key, struct weftmpi_topology *topology,
                   MPI_Comm *part);
 weft_status weftmpi_channel_open(const struct weftmpi_group *world);
-/* Moves its agreement on, waiting so long at most. done: *error is that of the call. */
+/* Moves a request's agreement on, waiting so long at most. True: it is over; *error is that of the
+ * call. */
 bool weftmpi_agree_poll(struct weftmpi_request *request, double seconds, int *error);
-/* Moves what does not move by itself, agreements. True: there are any. */
+/* Moves all agreements, which do not move by themselves. Returns true. */
 extern struct weftmpi_agreement *weftmpi_agreements; /* under way, in their order */
 bool weftmpi_agreements_drive(void);
 static inline bool weftmpi_drive(void)
@@ -313,15 +315,15 @@ void weftmpi_number_give(int number);
 
 /* ---- topology.c ------------------------------------------------------------------------------ */
 
-/* One of that kind, whose arrays are to be filled. */
+/* Makes a topology of that kind, whose arrays are to be filled. */
 struct weftmpi_topology *weftmpi_topology_make(int kind, int ndims, int indegree, int outdegree,
                                                int nodes, int edges);
-/* A communicator of those that have a topology. */
+/* Makes a communicator of those that have a topology. */
 int weftmpi_topology_give(struct weftmpi_comm *comm, struct weftmpi_topology *topology,
                           MPI_Comm *made);
 int weftmpi_check_topology(struct weftmpi_comm *comm, int kind);
 
-/* A communicator and its topology, in a function of MPI: declares them. */
+/* TOPOLOGY_IN: a communicator and its topology, in a function of MPI: declares them. */
 #define TOPOLOGY_IN(name, comm, handle, kind)                                                      \
     COMM_IN(comm, handle);                                                                         \
     TRY(weftmpi_check_topology(comm, kind));                                                       \

@@ -9,7 +9,7 @@
 
 typedef void operate(const weft_combine *combine, const void *from, void *into, size_t count);
 
-/* The smaller, the larger value with its index; of equal ones the smaller index. */
+/* Defines the smaller, or the larger, value with its index; of equal ones the smaller index. */
 #define LOC(name, t, better)                                                                       \
     static void name##_##t(const weft_combine *combine, const void *from, void *into,              \
                            size_t count)                                                           \
@@ -77,7 +77,7 @@ struct weftmpi_op weftmpi_ops[] = {
 #undef OP
 };
 
-/* The operation of a handle, in a function of MPI: declares it. */
+/* OP_IN: the operation of a handle, in a function of MPI: declares it. */
 #define OP_IN(name, handle)                                                                        \
     ENTER;                                                                                         \
     OBJECT_IN(name, op, WEFTMPI_OP, handle)

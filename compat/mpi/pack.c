@@ -1,10 +1,8 @@
 /* compat/mpi/pack.c - elements of a datatype, and their bytes in a row. */
 #include "request.h"
 
-/*
- * Memory of a GPU is copied stretch by stretch: what lies between is not the message's. So it takes
- * some microseconds for each.
- */
+/* Whether memory of a GPU takes part. It is copied stretch by stretch: what lies between is not the
+ * message's. So each takes some microseconds. */
 static bool is_far(const void *user, const void *packed)
 {
     return weftmpi.job != NULL &&
@@ -19,7 +17,7 @@ static void move(void *into, const void *from, size_t bytes, bool far)
         weftmpi_failed(weft_copy(weftmpi.job, into, from, bytes));
 }
 
-/* Stretches of equal size, the short ones without a call. */
+/* Copies stretches of equal size, the short ones without a call. */
 static inline void stretches(char *restrict into, MPI_Aint into_step, const char *restrict from,
                              MPI_Aint from_step, size_t bytes, size_t repeat, bool far)
 {
@@ -35,7 +33,7 @@ static inline void stretches(char *restrict into, MPI_Aint into_step, const char
     }
 }
 
-/* The last element, of which only some bytes are there. */
+/* Unpacks the last element, of which only some bytes are there. */
 static void unpack_part(const struct weftmpi_type *type, size_t left, const char *packed,
                         char *user, bool far)
 {
@@ -50,7 +48,7 @@ static void unpack_part(const struct weftmpi_type *type, size_t left, const char
     }
 }
 
-/* Both ways: `bytes` bytes in a row, and elements at user. */
+/* Copies both ways (packs): between `bytes` bytes in a row and elements at user. */
 static void copy(const struct weftmpi_type *type, size_t all, char *packed, char *user, bool packs)
 {
     const bool far = is_far(user, packed);
@@ -104,7 +102,8 @@ int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *
 
 /* ---- what programs call ---------------------------------------------------------------------- */
 
-/* There is memory for elements, and for so many packed bytes at a position of a buffer. */
+/* Checks that there is memory for elements, and for so many packed bytes at a position of a
+ * buffer. */
 static int check_packed(const struct weftmpi_elements *elements, const void *buffer,
                         MPI_Count buffer_bytes, MPI_Count position, size_t packed)
 {
@@ -116,7 +115,7 @@ static int check_packed(const struct weftmpi_elements *elements, const void *buf
                  "%zu bytes at NULL", packed);
 }
 
-/* Both ways: elements, and their bytes at a position of a packed buffer; *used: how many. */
+/* Copies both ways: elements, and their bytes at a position of a packed buffer; *used: how many. */
 static int packed(MPI_Comm comm_handle, MPI_Datatype handle, const void *user, MPI_Count count,
                   const void *buffer, MPI_Count bytes, MPI_Count position, bool packs, size_t *used)
 {
@@ -130,7 +129,7 @@ static int packed(MPI_Comm comm_handle, MPI_Datatype handle, const void *user, M
     return MPI_SUCCESS;
 }
 
-/* N: the type of counts. */
+/* Defines a call that packs or unpacks. N: the type of counts. */
 #define MOVING(name, N, user, buffer, packs, ...)                                                  \
     API(name, (__VA_ARGS__, MPI_Comm comm))                                                        \
     {                                                                                              \
@@ -158,7 +157,7 @@ static int packed(MPI_Comm comm_handle, MPI_Datatype handle, const void *user, M
     }
 TWINS(PACKING)
 
-/* Whole elements in so many bytes; -1: they end within one. */
+/* Returns the whole elements in so many bytes; -1: they end within one. */
 static MPI_Count whole_of(const struct weftmpi_type *type, size_t bytes)
 {
     const size_t whole = type->size == 0 ? 0 : bytes / type->size;
@@ -171,7 +170,7 @@ struct left {
     size_t bytes, elements;
 };
 
-/* Walks over so many of the datatype, as far as it may. True: over all. */
+/* Walks over `times` elements of the datatype, as far as it may. True: over all. */
 static bool walk(const struct weftmpi_type *type, size_t times, struct left *left)
 {
     const struct weftmpi_type *part;
@@ -191,7 +190,7 @@ static bool walk(const struct weftmpi_type *type, size_t times, struct left *lef
     return whole == times;
 }
 
-/* How many basic elements so many bytes are; -1: they end within one. */
+/* Returns how many basic elements so many bytes are; -1: they end within one. */
 static MPI_Count elements_of(const struct weftmpi_type *type, size_t bytes)
 {
     struct left left = {bytes, SIZE_MAX};
@@ -200,7 +199,8 @@ static MPI_Count elements_of(const struct weftmpi_type *type, size_t bytes)
     return left.bytes != 0 && type->size != 0 ? -1 : (MPI_Count)(SIZE_MAX - left.elements);
 }
 
-/* What a status has: `count` is an expression of the type and the bytes. */
+/* Defines a call that tells what a status has: `count` is an expression of the type and the
+ * bytes. */
 #define TOLD(name, N, count)                                                                       \
     API(name, (const MPI_Status *status, MPI_Datatype handle, N *told))                            \
     {                                                                                              \
@@ -251,7 +251,8 @@ static size_t external_bytes(const struct weftmpi_type *type)
     return bytes;
 }
 
-/* Of a complex number, which has a sum but no least, each half is turned by itself. */
+/* Returns the bytes that are turned at once: of a complex number, which has a sum but no least,
+ * each half is turned by itself. */
 static size_t unit_of(const struct weftmpi_type *type)
 {
     const bool is_complex = weftmpi_can_operate(weftmpi_find(WEFTMPI_OP, MPI_SUM), type) &&
@@ -270,7 +271,7 @@ struct place {
     char *native, *external;
 };
 
-/* One element: both places move on. */
+/* Converts one element: both places move on. */
 static void convert_one(const struct weftmpi_type *type, struct place *at, bool packs)
 {
     const size_t bytes = type->size, external = external_bytes(type), unit = unit_of(type);
@@ -332,7 +333,7 @@ static int external(const char *datarep, const void *user, MPI_Count count, MPI_
     return MPI_SUCCESS;
 }
 
-/* N: the type of counts, A: of bytes. */
+/* Defines the calls for external32. N: the type of counts, A: of bytes. */
 #define EXTERNAL(c, N, A)                                                                          \
     CALL(Pack_external##c,                                                                         \
          (const char datarep[], const void *in, N count, MPI_Datatype type, void *out, A bytes,    \

@@ -13,7 +13,7 @@ int weftmpi_no_peer(struct weftmpi_comm *comm, int peer, int tag, bool any)
     return MPI_SUCCESS;
 }
 
-/* A request says what is to be begun: a call's arguments, which are checked. */
+/* Opens a request, which says what is to be begun, by a call's arguments, which are checked. */
 static int open(struct weftmpi_request *request, enum weftmpi_way way, const void *buffer,
                 MPI_Count count, MPI_Datatype type, int peer, int tag, MPI_Comm handle)
 {
@@ -37,14 +37,15 @@ static size_t used(void)
     return attached_used;
 }
 
-/* It is sent. */
+/* Gives room of the program's buffer back: a buffered message is sent. */
 static void give_room(struct weftmpi_request *request)
 {
     LOCKED;
     attached_used -= request->elements.bytes + MPI_BSEND_OVERHEAD;
 }
 
-/* The bytes are copied, and count against the program's buffer. Other sends do not pay for it. */
+/* Sends a copy of the bytes, which counts against the program's buffer. Not inlined: other sends do
+ * not pay for it. */
 static __attribute__((noinline)) int send_buffered(struct weftmpi_request *request, const void *row,
                                                    size_t bytes)
 {
@@ -103,7 +104,7 @@ TWINS(BUFFER)
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* As weft has them. */
+/* Return a rank and a tag as weft has them. */
 static inline int other_of(const struct weftmpi_comm *comm, int peer)
 {
     return peer == MPI_ANY_SOURCE ? WEFT_ANY : comm->base + peer;
@@ -113,7 +114,7 @@ static inline int tag_of(int tag)
     return tag == MPI_ANY_TAG ? WEFT_ANY : tag;
 }
 
-/* A message of bytes in a row is begun. */
+/* Begins a message of bytes in a row. */
 static inline weft_status post(enum weftmpi_way way, const struct weftmpi_comm *comm, void *row,
                                size_t bytes, int peer, int tag, weft_message_op *op)
 {
@@ -148,11 +149,12 @@ int weftmpi_point_begin(struct weftmpi_request *request)
 /* ---- sends and receives ---------------------------------------------------------------------- */
 
 #define GIVEN buffer, count, type, peer, tag, comm
-/* N: the type of counts. */
+/* Parameters of calls. N: the type of counts. */
 #define TO(N)   const void *buffer, N count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 #define FROM(N) void *buffer, N count, MPI_Datatype type, int peer, int tag, MPI_Comm comm
 
-/* A blocking call. What is in a row has no request, unless something is to be driven meanwhile. */
+/* Makes a blocking call by a request. `run` does without one if the elements are in a row, unless
+ * something is to be driven meanwhile. */
 static int run_request(enum weftmpi_way way, TO(MPI_Count), MPI_Status *status)
 {
     struct weftmpi_request local, *const request = weftmpi_request_clear(&local);
@@ -186,10 +188,8 @@ static inline __attribute__((always_inline)) int run(enum weftmpi_way way, TO(MP
     return weftmpi_failed(result);
 }
 
-/*
- * A call that gives the program a request. What is in a row is begun first, and has one only if it
- * is not complete then.
- */
+/* Makes a call that gives the program a request. `start` begins what is in a row first, and makes a
+ * request only if it is not complete then. */
 static int start_request(enum weftmpi_way way, TO(MPI_Count), MPI_Request *handle)
 {
     struct weftmpi_request *const request = weftmpi_make(WEFTMPI_REQUEST, sizeof(*request));
@@ -225,7 +225,7 @@ static inline __attribute__((always_inline)) int start(enum weftmpi_way way, TO(
     return MPI_SUCCESS;
 }
 
-/* The persistent form. */
+/* Defines the persistent form of a call. */
 #define INIT(name, way, ...)                                                                       \
     API(name, (__VA_ARGS__, MPI_Request * request))                                                \
     {                                                                                              \
@@ -255,10 +255,8 @@ TWINS(RECEIVES)
 
 /* ---- both ways ------------------------------------------------------------------------------- */
 
-/*
- * A receive, and behind it a send, in one request, whose memory is both's. Where they have one
- * buffer, what is sent is copied first.
- */
+/* Begins a receive, and behind it a send, in one request, whose memory is both's. Where they have
+ * one buffer, what is sent is copied first. */
 static int sendrecv(struct weftmpi_request *both, const void *send, MPI_Count send_count,
                     MPI_Datatype send_type, int to, int send_tag, void *receive,
                     MPI_Count receive_count, MPI_Datatype receive_type, int from, int receive_tag,

@@ -7,7 +7,7 @@ struct matched {
     struct weftmpi_comm *comm;
 };
 
-/* Looks once, or until there is one (`there` NULL). matched: takes the message. */
+/* Looks for a message once, or until there is one (`there` NULL). matched: takes the message. */
 static int probe(int from, int tag, MPI_Comm handle, int *there, struct matched *matched,
                  MPI_Status *status)
 {

@@ -12,7 +12,7 @@ static void combine(const weft_combine *combine, const void *from, void *into, s
                     (char *)into - type->true_lower, count);
 }
 
-/* The request's elements have a datatype, and no place yet. */
+/* Opens a reduction: the request's elements get a datatype, but no place yet. */
 static int open_reduction(struct weftmpi_request *request, const struct weftmpi_given *given,
                           weft_combine *combination)
 {
@@ -38,10 +38,8 @@ static int open_reduction(struct weftmpi_request *request, const struct weftmpi_
     return MPI_SUCCESS;
 }
 
-/*
- * Elements as they are in a message: the program's, or, with gaps between these, in memory of the
- * request. FILL: they arrive there.
- */
+/* Gives elements as they are in a message: the program's, or, with gaps between these, in memory of
+ * the request. FILL: they arrive there. */
 static int elements_at(struct weftmpi_request *request, const void *user, size_t count,
                        enum weftmpi_row how, void **at)
 {
@@ -65,7 +63,7 @@ static int elements_at(struct weftmpi_request *request, const void *user, size_t
     return MPI_SUCCESS;
 }
 
-/* Source and, where the result is also `here`, target. */
+/* Gives the source and, where the result is also `here`, the target; else NULL. */
 static int open_both(struct weftmpi_request *request, const struct weftmpi_given *given,
                      size_t sent, size_t received, bool here, void **source, void **target)
 {
@@ -79,7 +77,7 @@ static int open_both(struct weftmpi_request *request, const struct weftmpi_given
     return here ? elements_at(request, receive, received, WEFTMPI_FILL, target) : MPI_SUCCESS;
 }
 
-/* Reduce, Allreduce, Scan and Exscan. */
+/* Begins Reduce, Allreduce, Scan or Exscan. */
 static int reduce(struct weftmpi_request *request, const struct weftmpi_given *given)
 {
     const size_t n = (size_t)given->receive.count;
@@ -99,7 +97,7 @@ static int reduce(struct weftmpi_request *request, const struct weftmpi_given *g
     return TEAM(scan, given->kind == WEFT_TEAM_SCAN_BEFORE, source, target, n, &combination);
 }
 
-/* How many elements each member gets, and all of them. */
+/* Counts how many elements each member gets, and all of them. */
 static int counts_of(struct weftmpi_request *request, const struct weftmpi_given *given,
                      size_t **each, size_t *all)
 {

@@ -44,7 +44,7 @@ struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, c
     return unpack;
 }
 
-/* It is over: what it held is given back. */
+/* Gives back what a request held that is over. */
 static void let_go(struct weftmpi_request *request)
 {
     if (request->memory == NULL) /* unpacks are in it */
@@ -82,7 +82,7 @@ static bool is_zero(weft_message_op op)
     return op.index == 0 && op.generation == 0;
 }
 
-/* Its receive, or its only send, has ended with that status. */
+/* Takes the end of a request's receive, or of its only send, with its status. */
 static void message_ended(struct weftmpi_request *request, weft_status status,
                           const weft_message *message)
 {
@@ -194,7 +194,8 @@ void weftmpi_request_until(struct weftmpi_request *request)
         ;
 }
 
-/* Its status, but for MPI_ERROR, which only calls for several requests set; or the empty one. */
+/* Tells a request's status, but for MPI_ERROR, which only calls for several requests set; or the
+ * empty one. */
 static void tell(const struct weftmpi_request *request, MPI_Status *status)
 {
     if (status == MPI_STATUS_IGNORE)

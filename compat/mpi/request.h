@@ -69,7 +69,7 @@ static inline void weftmpi_set_aside(struct weftmpi_request *request)
     weftmpi_idle_requests = request;
 }
 
-/* A plain one is over. */
+/* Ends a plain request that is over. */
 static inline void weftmpi_plain_end(struct weftmpi_request *request)
 {
     weftmpi_leave(request->comm);
@@ -80,13 +80,13 @@ static inline void weftmpi_plain_end(struct weftmpi_request *request)
     weftmpi_set_aside(request);
 }
 
-/* How it ended, which is an error of the call that began it. */
+/* Returns how an operation ended, as an error of the call that began it. */
 static inline int weftmpi_request_failed(const struct weftmpi_request *request, weft_status status)
 {
     return status == WEFT_OK ? MPI_SUCCESS : weftmpi_failed_in(request->call, status);
 }
 
-/* All but MPI_ERROR. */
+/* Sets all of a status but MPI_ERROR. */
 static inline void weftmpi_set_status(MPI_Status *status, int source, int tag, size_t bytes)
 {
     status->MPI_SOURCE = source;
@@ -102,7 +102,7 @@ static inline size_t weftmpi_status_bytes(const MPI_Status *status)
     return bytes;
 }
 
-/* Where elements begin; and whether their bytes are there in a row, and may be used. */
+/* Tell where elements begin, and whether their bytes are there in a row, and may be used. */
 static inline void *weftmpi_begin_of(const struct weftmpi_elements *elements)
 {
     return (char *)elements->user + elements->type->true_lower;
@@ -114,23 +114,23 @@ static inline bool weftmpi_is_row(const struct weftmpi_elements *elements)
 
 /* ---- pack.c ---------------------------------------------------------------------------------- */
 
-/*
- * The bytes of elements in a row: where they are, or in memory of the request. TAKE: packed; COPY:
- * always in its memory; FILL: they arrive there, and are unpacked when the request completes.
- */
+/* Gives the bytes of elements in a row: where they are, or in memory of the request. TAKE: packed;
+ * COPY: always in its memory; FILL: they arrive there, and are unpacked when the request
+ * completes. */
 enum weftmpi_row { WEFTMPI_TAKE, WEFTMPI_COPY, WEFTMPI_FILL };
 int weftmpi_row(struct weftmpi_request *request, const struct weftmpi_elements *elements,
                 enum weftmpi_row how, void **row);
 
 /* ---- request.c ------------------------------------------------------------------------------- */
 
-/* All zero, without a handle: on the stack of a blocking call. Returns it. */
+/* Clears a request without a handle, on the stack of a blocking call. Returns it. */
 struct weftmpi_request *weftmpi_request_clear(struct weftmpi_request *request);
-/* One with a handle, all zero else, for a call whose `place` a handle will be put: declares it. */
+/* MAKE: a request with a handle, all zero else, for a call whose `place` a handle will be put:
+ * declares it. */
 #define MAKE(name, place)                                                                          \
     OUT(place);                                                                                    \
     struct weftmpi_request *const name = weftmpi_make(WEFTMPI_REQUEST, sizeof(*(name)))
-/* It is begun by that call. */
+/* Opens a request: the current call begins it. */
 static inline void weftmpi_request_open(struct weftmpi_request *request, enum weftmpi_way way,
                                         struct weftmpi_comm *comm)
 {
@@ -140,21 +140,17 @@ static inline void weftmpi_request_open(struct weftmpi_request *request, enum we
     request->active = true;
     weftmpi_set_status(&request->status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
 }
-/* Memory that lives until it is complete. */
+/* Returns memory that lives until the request is complete. */
 void *weftmpi_request_memory(struct weftmpi_request *request, size_t bytes);
-/* The bytes at `from`, or elements with gaps, are put into the elements when it completes. */
+/* Has the bytes at `from`, or elements with gaps, put into the elements when it completes. */
 struct weftmpi_unpack *weftmpi_request_unpack(struct weftmpi_request *request, const void *from,
                                               const struct weftmpi_elements *into);
-/*
- * It was begun, with that error or MPI_SUCCESS. For a blocking call: waits for it, and its error.
- * For the others: *handle becomes its handle, or it is over.
- */
+/* A request was begun, with that error or MPI_SUCCESS. _wait: waits for it, for a blocking call,
+ * and returns its error. _keep, for the others: *handle becomes its handle, or it is over. */
 int weftmpi_request_wait(struct weftmpi_request *request, int error, MPI_Status *status);
 int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request *handle);
-/*
- * Defines two forms of a call, the second with a request. `begin`: an expression that begins the
- * request `begun`, and is its error. TOLD: the blocking form has a status.
- */
+/* Defines two forms of a call, the second with a request. `begin`: an expression that begins the
+ * request `begun`, and is its error. TOLD: the blocking form has a status. */
 #define FORMS(name, iname, begin, parameters, status, ...)                                         \
     API(name, parameters)                                                                          \
     {                                                                                              \
@@ -175,16 +171,16 @@ int weftmpi_request_keep(struct weftmpi_request *request, int error, MPI_Request
 #define BOTH_TOLD(name, iname, begin, ...)                                                         \
     FORMS(name, iname, begin, (__VA_ARGS__, MPI_Status * status), status, __VA_ARGS__)
 void weftmpi_pause(void); /* between two looks */
-/* Moves what only moves when it is driven; after so many seconds again. */
+/* Moves what only moves when it is driven; returns after how many seconds to do so again. */
 double weftmpi_meanwhile(void);
 /* Whether nothing has to be driven while this thread waits. */
 static inline bool weftmpi_waits_alone(void)
 {
     return !weftmpi_drive() && weftmpi.level != MPI_THREAD_MULTIPLE;
 }
-/* Nobody waits for it any more: it is ended when it is complete. */
+/* Leaves a request for which nobody waits any more: it is ended when it is complete. */
 int weftmpi_request_orphan(struct weftmpi_request *request);
-/* Ends what the program has freed, sends that are over. */
+/* Ends what the program has freed, and sends that are over. */
 void weftmpi_orphans_sweep(void);
 /* Waits for what the program has freed; receives: when all processes have sent what they do. */
 void weftmpi_orphans_end(bool receives);
@@ -192,12 +188,12 @@ void weftmpi_orphans_end(bool receives);
 /* ---- general.c, rma.c ------------------------------------------------------------------------ */
 
 bool weftmpi_general_poll(struct weftmpi_request *request, double seconds);
-/* Asks the program for the status of one that is complete: at each call that tells it. */
+/* Asks the program for the status of a request that is complete: at each call that tells it. */
 int weftmpi_general_query(struct weftmpi_request *request);
 int weftmpi_general_cancel(struct weftmpi_request *request);
-/* The program frees it: whether it is complete, so that this ends it. */
+/* Notes that the program frees a request. Returns whether it is complete, so that this ends it. */
 bool weftmpi_general_free(struct weftmpi_request *request);
-/* Once; its error. */
+/* Ends a generalized request, once; returns its error. */
 int weftmpi_general_end(struct weftmpi_request *request);
 bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds);
 
@@ -205,7 +201,7 @@ bool weftmpi_rma_poll(struct weftmpi_request *request, double seconds);
 
 /* Begins what the request says; a persistent one again. Raises the error. */
 int weftmpi_point_begin(struct weftmpi_request *request);
-/* The other's rank, and a tag; any: also MPI_ANY_SOURCE and MPI_ANY_TAG. */
+/* Raises what is wrong with a rank, or a tag; any: MPI_ANY_SOURCE and MPI_ANY_TAG are right. */
 int weftmpi_no_peer(struct weftmpi_comm *comm, int peer, int tag, bool any);
 static inline int weftmpi_check_peer(struct weftmpi_comm *comm, int peer, int tag, bool any)
 {
@@ -220,13 +216,13 @@ static inline int weftmpi_check_peer(struct weftmpi_comm *comm, int peer, int ta
 extern struct weftmpi_request weftmpi_requests[2]; /* MPI_REQUEST_NULL's, WEFTMPI_REQUEST_DONE's */
 void weftmpi_request_end(void *request);
 
-/* The request of a handle: declares it. _IN: of one at that place; enters the call. */
+/* REQUEST_OF: the request of a handle: declares it. _IN: of one at that place; enters the call. */
 #define REQUEST_IN(name, place)                                                                    \
     OUT(place);                                                                                    \
     TRY(weftmpi_is_open());                                                                        \
     REQUEST_OF(name, *(place))
 #define REQUEST_OF(name, handle) OBJECT_IN(name, request, WEFTMPI_REQUEST, handle)
-/* Whether it is complete, or not active; waits so long at most for something of it. */
+/* Whether a request is complete, or not active; waits so long at most for something of it. */
 bool weftmpi_request_poll(struct weftmpi_request *request, double seconds);
 /* Tells what came of a receive, or of a send, that ended with that status. NULL: nobody asks. */
 static inline void weftmpi_message_tell(const struct weftmpi_request *request, weft_status status,
@@ -243,9 +239,9 @@ static inline void weftmpi_message_tell(const struct weftmpi_request *request, w
     weftmpi_set_status(told, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
     told->MPI_internal[2] = status == WEFT_OK && message->tag == WEFT_ANY; /* it was taken back */
 }
-/* Waits until it is. */
+/* Waits until a request is complete. */
 void weftmpi_request_until(struct weftmpi_request *request);
-/* It is complete: tells, and ends it. Returns its error. */
+/* Tells of a request that is complete, and ends it. Returns its error. */
 int weftmpi_request_tell(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status);
 
 #endif

@@ -10,10 +10,8 @@
 
 /* ---- where an operation goes ----------------------------------------------------------------- */
 
-/*
- * What of the target's memory elements at a displacement touch, and where that is. False: it is
- * beyond all addresses.
- */
+/* Computes what of the target's memory elements at a displacement touch, and where that is. False:
+ * it is beyond all addresses. */
 static bool span_of(const struct weftmpi_elements *e, MPI_Aint offset, MPI_Aint unit, MPI_Aint *at,
                     MPI_Aint *low, MPI_Aint *high)
 {
@@ -27,7 +25,7 @@ static bool span_of(const struct weftmpi_elements *e, MPI_Aint offset, MPI_Aint 
            !__builtin_add_overflow(*high, last > 0 ? last : 0, high);
 }
 
-/* What the target has attached, as long as the request is under way. */
+/* Reads what the target has attached, into memory of the request. */
 static int learn_regions(struct weftmpi_request *request, struct weftmpi_reach *reach)
 {
     enum { SOME = 16 };
@@ -45,7 +43,7 @@ static int learn_regions(struct weftmpi_request *request, struct weftmpi_reach *
     return weftmpi_failed(status);
 }
 
-/* The region that has an address of the target, and its exposure. */
+/* Finds the region that has an address of the target, and its exposure. */
 static int find_region(struct weftmpi_reach *reach, uintptr_t at,
                        const struct weftmpi_region **region)
 {
@@ -101,7 +99,8 @@ int weftmpi_reach_in(struct weftmpi_request *request, struct weftmpi_reach *reac
     return MPI_SUCCESS;
 }
 
-/* One of a dynamic window may be in several regions: one after the other. */
+/* Calls `each` for a stretch. One of a dynamic window may be in several regions: one after the
+ * other. */
 static int stretch(struct weftmpi_reach *reach, weftmpi_each *each, void *state, size_t at,
                    char *row, size_t bytes)
 {
@@ -152,7 +151,7 @@ struct kernel_copy {
     struct iovec there[64];
 };
 
-/* Whether the job has not failed: else a number may be that of another process by now. */
+/* Checks that the job has not failed: else a number may be that of another process by now. */
 static int check_job(void)
 {
     return weftmpi_failed(weft_host_op_test(weftmpi.job, (weft_op){0}, WEFT_LOCAL, &(int){0}));
@@ -199,7 +198,7 @@ static int copy_stretch(struct weftmpi_reach *reach, void *state, size_t offset,
     return MPI_SUCCESS;
 }
 
-/* Is over when it returns. */
+/* Puts or gets by the kernel. The copy is over when it returns. */
 static int move_by_kernel(struct weftmpi_reach *reach, bool puts, char *row)
 {
     struct kernel_copy copy;
@@ -258,7 +257,7 @@ int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_rea
 
 /* ---- put and get ----------------------------------------------------------------------------- */
 
-/* state: whether it is put. */
+/* Begins to put or get a stretch. state: whether it is put. */
 static int move_stretch(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
                         size_t bytes)
 {
@@ -271,7 +270,7 @@ static int move_stretch(struct weftmpi_reach *reach, void *state, size_t offset,
                                                       bytes, &reach->last));
 }
 
-/* Many stretches leave together. */
+/* Puts or gets all stretches; many leave together. */
 int weftmpi_reach_move(struct weftmpi_reach *reach, bool puts, char *row)
 {
     if (reach->target->pid != 0)

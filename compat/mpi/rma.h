@@ -27,14 +27,13 @@ int weftmpi_reach_each(struct weftmpi_reach *reach, char *row, weftmpi_each *eac
 /* Puts the row into the elements, or gets it; many stretches leave together. */
 int weftmpi_reach_move(struct weftmpi_reach *reach, bool puts, char *row);
 int weftmpi_reach_flush(const struct weftmpi_reach *reach);
-/* The request of a call: its elements, and that they are as many bytes as those of the target. */
+/* Opens the request of a call: finds its elements, which have to be as many bytes as the
+ * target's. */
 int weftmpi_reach_open(struct weftmpi_request *request, const struct weftmpi_reach *reach,
                        const void *user, MPI_Count count, MPI_Datatype type,
                        struct weftmpi_elements *elements);
-/*
- * An operation is under way: the next flush ends it. At once, if its bytes are in the request's
- * memory, or if it is the program's and more stretches than one are to be waited for.
- */
+/* Leaves an operation under way to the next flush. It ends at once, if its bytes are in the
+ * request's memory, or if it is the program's and more stretches than one are to be waited for. */
 int weftmpi_reach_leave(struct weftmpi_request *request, struct weftmpi_reach *reach);
 
 /* Defines both forms of an operation, with parameters of each type of counts. */

@@ -1,4 +1,4 @@
-/* compat/mpi/start.c - the job: opened by MPI_Init, closed by MPI_Finalize. */
+/* compat/mpi/start.c - MPI_Init opens the job, MPI_Finalize closes it. */
 #include "win.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ struct weftmpi_state weftmpi;
 
 #define ABORTED "MPI_Abort with code" /* and the code: what the job then says of its end */
 
-/* Its low byte is the status; one of 0 would look like success. */
+/* Ends the process. The low byte of the code is the status; one of 0 would look like success. */
 static void __attribute__((noreturn)) leave(int code)
 {
     fflush(NULL);
@@ -31,7 +31,7 @@ void weftmpi_exit(int code)
     leave(code);
 }
 
-/* A launcher's processes that only its own MPI library could join into one job. */
+/* Refuses a launcher's processes that only its own MPI library could join into one job. */
 static void refuse_launcher(void)
 {
     const char *size = getenv("PMI_SIZE");
@@ -46,7 +46,7 @@ static void refuse_launcher(void)
     }
 }
 
-/* MPI_COMM_WORLD or MPI_COMM_SELF, of so many processes. False: weft has said why not. */
+/* Opens MPI_COMM_WORLD or MPI_COMM_SELF, of so many processes. False: weft has said why not. */
 static bool open_comm(int number, int first, int size)
 {
     struct weftmpi_comm *comm = &weftmpi_comms[number];
@@ -87,7 +87,8 @@ CALL(Init, (int *argc, char ***argv), init(argc, argv, MPI_THREAD_SINGLE))
 CALL(Init_thread, (int *argc, char ***argv, int required, int *provided),
      INTO(provided, (*provided = required, init(argc, argv, required))))
 
-/* The attributes of MPI_COMM_SELF go first, so that programs are told; then all that is left. */
+/* Ends MPI: the attributes of MPI_COMM_SELF go first, so that programs are told; then all that is
+ * left. */
 API(Finalize, (void))
 {
     struct weftmpi_comm *const world = &weftmpi_comms[0], *const self = &weftmpi_comms[1];
@@ -181,7 +182,7 @@ int MPIX_Query_cuda_support(void)
            weft_process_kind(weftmpi.job, weft_numbers_of(weftmpi.job)->process) == WEFT_KIND_CUDA;
 }
 
-/* Memory that others map, for windows over it; of a process with a GPU the host's. */
+/* Allocates memory that others map, for windows over it; of a process with a GPU the host's. */
 API(Alloc_mem, (MPI_Aint bytes, MPI_Info info, void *base))
 {
     (void)info;

@@ -57,7 +57,7 @@ static size_t place(const struct weftmpi_target *target, enum weftmpi_lock_word 
     return target->lock_words + (size_t)word * sizeof(uint64_t);
 }
 
-/* Adds to a word, and what it was before. */
+/* Adds to a word, and gives what it was before. */
 static int add(const struct weftmpi_target *target, enum weftmpi_lock_word word, uint64_t value,
                uint64_t *before)
 {
@@ -65,7 +65,7 @@ static int add(const struct weftmpi_target *target, enum weftmpi_lock_word word,
         weft_host_fetch_add(weftmpi.job, target->locks, 0, place(target, word), value, before));
 }
 
-/* Between two looks at a lock. */
+/* Waits a moment between two looks at a lock. */
 static void wait_again(int round)
 {
     weftmpi_drive();
@@ -75,7 +75,7 @@ static void wait_again(int round)
         sched_yield();
 }
 
-/* Takes a ticket, and waits until that word has come to it. */
+/* Takes a ticket, and waits until a word (turn) has come to it. */
 static int take_turn(const struct weftmpi_target *target, enum weftmpi_lock_word turn)
 {
     uint64_t ticket, now = 0;
@@ -135,7 +135,7 @@ int weftmpi_win_flush_all(struct weftmpi_win *win)
     return MPI_SUCCESS;
 }
 
-/* It may open an epoch: no other is open (`busy`), and only these assertions are made. */
+/* Checks that an epoch may open: no other is open (`busy`), and only known assertions are made. */
 static int check_epoch(int assertion, int known, bool busy)
 {
     TRY(HOLDS((assertion & ~known) == 0, MPI_ERR_ASSERT, "assertion %d", assertion));
@@ -157,7 +157,7 @@ API(Win_fence, (int assertion, MPI_Win handle))
 
 /* ---- post, start, complete, wait ------------------------------------------------------------- */
 
-/* The rank in the window of each member of a group. */
+/* Gives the rank in the window of each member of a group. */
 static int ranks_of(struct weftmpi_win *win, MPI_Group handle, int **ranks, int *count)
 {
     OBJECT_IN(group, group, WEFTMPI_GROUP, handle);
@@ -172,9 +172,9 @@ static int ranks_of(struct weftmpi_win *win, MPI_Group handle, int **ranks, int 
 }
 
 /*
- * Empty messages. What becomes of them on the window's own communicator, whose handler returns, is
- * the window's error (told). One that is sent goes by itself; one that is received without a
- * request is waited for.
+ * Sends an empty message. What becomes of such messages on the window's own communicator, whose
+ * handler returns, is the window's error (told). One that is sent goes by itself; one that is
+ * received without a request is waited for.
  */
 static int send_empty(struct weftmpi_win *win, int rank, int tag)
 {
@@ -260,7 +260,7 @@ static int look_at_completes(struct weftmpi_win *win, bool blocks, int *over)
     return PMPI_Testall(win->posted, win->completes, over, MPI_STATUSES_IGNORE);
 }
 
-/* Whether all origins have completed; waits until they have (`blocks`). */
+/* Tells whether all origins have completed; waits until they have (`blocks`). */
 static int wait_for_completes(struct weftmpi_win *win, bool blocks, int *over)
 {
     TRY(PLACES(over));
@@ -377,7 +377,7 @@ ON(Win_flush_local, WIN_IN, (int rank, MPI_Win handle), flush(of, rank))
 ON(Win_flush_all, WIN_IN, (MPI_Win handle), flush_all(of))
 ON(Win_flush_local_all, WIN_IN, (MPI_Win handle), flush_all(of))
 
-/* Stores of this thread before, and loads after: a barrier of the processor. */
+/* Orders stores of this thread before, and loads after: a barrier of the processor. */
 API(Win_sync, (MPI_Win handle))
 {
     static int word;

@@ -104,7 +104,7 @@ static void coords_of(const struct weftmpi_topology *grid, int rank, int coords[
     }
 }
 
-/* The rank at coordinates, of which periodic ones wrap; MPI_PROC_NULL: they are outside. */
+/* Returns the rank at coordinates, of which periodic ones wrap; MPI_PROC_NULL: they are outside. */
 static int rank_near(const struct weftmpi_topology *grid, const int coords[], int moved, long by)
 {
     int rank = 0;
@@ -121,7 +121,8 @@ static int rank_near(const struct weftmpi_topology *grid, const int coords[], in
     return rank;
 }
 
-/* A grid, as the member of that rank sees it; its neighbours are those down and up of each way. */
+/* Makes a grid, as the member of that rank sees it; its neighbours are those down and up of each
+ * way. */
 static struct weftmpi_topology *make_grid(int ndims, const int dims[], const int periods[],
                                           int rank)
 {
@@ -139,7 +140,7 @@ static struct weftmpi_topology *make_grid(int ndims, const int dims[], const int
     return grid;
 }
 
-/* How many processes a grid of a communicator has. */
+/* Counts the processes of a grid, which a communicator has to have. */
 static int cells_of(struct weftmpi_comm *comm, int ndims, const int dims[], int *cells)
 {
     long product = 1;

@@ -79,7 +79,7 @@ EXTENT(true_extent_c, true_lower, true_upper, MPI_Count)
 SAME(Type_get_extent_x, Type_get_extent_c)
 SAME(Type_get_true_extent_x, Type_get_true_extent_c)
 
-/* Those of MPI 1. */
+/* Functions of MPI 1 under their old names. */
 ASK(Type_extent, TYPE_IN, MPI_Datatype, MPI_Aint, weftmpi_extent(of))
 ASK(Type_lb, TYPE_IN, MPI_Datatype, MPI_Aint, of->lower)
 ASK(Type_ub, TYPE_IN, MPI_Datatype, MPI_Aint, of->upper)
@@ -167,7 +167,7 @@ const struct weftmpi_type *weftmpi_part(const struct weftmpi_type *type, MPI_Cou
     return of->types[i];
 }
 
-/* Those of a datatype; large: the call can tell large counts. */
+/* Finds what a datatype was made of; large: the call can tell large counts. */
 static int contents_in(MPI_Datatype handle, bool large, const struct weftmpi_contents **contents)
 {
     static const struct weftmpi_contents basic = {.combiner = MPI_COMBINER_NAMED};
@@ -205,7 +205,8 @@ API(Type_get_envelope_c, (MPI_Datatype handle, MPI_Count *integers, MPI_Count *a
     return MPI_SUCCESS;
 }
 
-/* A datatype that is told has a reference of the program's, which frees it. */
+/* Tells what a datatype was made of. A datatype that is told has a reference of the program's,
+ * which frees it. */
 static int tell(MPI_Datatype handle, bool large, MPI_Count most_integers, MPI_Count most_addresses,
                 MPI_Count most_counts, MPI_Count most_types, int integers[], MPI_Aint addresses[],
                 MPI_Count counts[], MPI_Datatype types[])

@@ -52,7 +52,8 @@ static int update_stretch(struct weftmpi_reach *reach, void *state, size_t offse
                                                update->element, update->function, &reach->last));
 }
 
-/* Whether a stretch is words, each of which is updated by itself; in vain: MPI_ERR_OTHER. */
+/* Checks that a stretch is words, each of which is updated by itself; else returns
+ * MPI_ERR_OTHER. */
 static int check_words(struct weftmpi_reach *reach, void *state, size_t offset, char *row,
                        size_t bytes)
 {
@@ -62,7 +63,7 @@ static int check_words(struct weftmpi_reach *reach, void *state, size_t offset, 
     return bytes % size == 0 && (reach->home + offset) % size == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
 }
 
-/* into = from op into, of elements in rows of bytes. */
+/* Does into = from op into, of elements in rows of bytes. */
 static void combine(const struct update *update, const char *from, char *into, size_t bytes)
 {
     const struct weftmpi_type *basic = update->basic;
@@ -117,7 +118,7 @@ static int update_locked(struct weftmpi_reach *reach, const struct update *updat
     return error != MPI_SUCCESS ? error : end;
 }
 
-/* With the rows that it has by now. */
+/* Makes an update with the rows that it has by now. */
 static int run_update(struct weftmpi_reach *reach, struct update *update)
 {
     const bool moves = update->handle == MPI_REPLACE || update->handle == MPI_NO_OP;
@@ -158,7 +159,8 @@ static int update_in(struct weftmpi_reach *reach, MPI_Op handle, bool fetches,
                  MPI_ERR_OP, "no operation for %s", update->basic->name);
 }
 
-/* fetches: what was there goes to old, where it is when a blocking call returns. */
+/* Begins an update. fetches: what was there goes to old, where it is when a blocking call
+ * returns. */
 static int begin_update(struct weftmpi_request *request, FROM(MPI_Count), bool fetches,
                         OLD(MPI_Count), MPI_Op op, const void *expected, MPI_Win win, TO(MPI_Count))
 {

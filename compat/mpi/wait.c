@@ -3,7 +3,7 @@
 
 /* ---- several --------------------------------------------------------------------------------- */
 
-/* The library is open, and so many requests are meant. _IN: enters the call. */
+/* Checks that the library is open, and how many requests are meant. _IN: enters the call, too. */
 #define REQUESTS_OF(count)                                                                         \
     TRY(weftmpi_is_open());                                                                        \
     TRY(HOLDS((count) >= 0, MPI_ERR_COUNT, "%d requests", count));                                 \
@@ -12,7 +12,7 @@
     ENTER;                                                                                         \
     REQUESTS_OF(count)
 
-/* Ends one; NULL: there is none. Its error stands in its status. */
+/* Ends a request; NULL: there is none. Its error stands in its status. */
 static inline int end_one(struct weftmpi_request *request, MPI_Request *handle, MPI_Status *status)
 {
     const int error = request == NULL || request->object.handle != *handle /* it was there twice */
@@ -24,7 +24,7 @@ static inline int end_one(struct weftmpi_request *request, MPI_Request *handle, 
     return error == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_IN_STATUS;
 }
 
-/* Ends so many; indices NULL: all of them. */
+/* Ends so many requests; indices NULL: all of them. */
 static int end_some(MPI_Request handles[], int count, const int indices[], MPI_Status statuses[])
 {
     int result = MPI_SUCCESS;
@@ -87,7 +87,7 @@ static inline bool join(struct together *some, MPI_Request handle, int at)
     return true;
 }
 
-/* A list has a handle that is none: what was to be waited for goes on. */
+/* Puts back what was to be waited for, since the list has a handle that is none: it goes on. */
 static int put_back(const struct together *some)
 {
     for (int i = 0; i < some->count; i++)
@@ -144,9 +144,9 @@ API(Testall, (int count, MPI_Request handles[], int *flag, MPI_Status statuses[]
 }
 
 /*
- * Looks at all that are active. *done: how many are complete, whose places are in indices (at most
- * `most`); MPI_UNDEFINED: none is active. waits: until one is complete; it looks often at first,
- * and then sleeps in the first one's wait.
+ * Looks at all requests that are active. *done: how many are complete, whose places are in indices
+ * (at most `most`); MPI_UNDEFINED: none is active. waits: until one is complete; it looks often at
+ * first, and then sleeps in the first one's wait.
  */
 static int look(int count, MPI_Request handles[], int most, bool waits, int *done, int indices[])
 {
@@ -174,7 +174,7 @@ static int look(int count, MPI_Request handles[], int most, bool waits, int *don
     }
 }
 
-/* Ends one that is complete, if any is active. flag NULL: waits for it. */
+/* Ends a request that is complete, if any is active. flag NULL: waits for it. */
 static int end_any(int count, MPI_Request handles[], int *index, int *flag, MPI_Status *status)
 {
     MPI_Request none = MPI_REQUEST_NULL;

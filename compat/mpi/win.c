@@ -1,4 +1,4 @@
-/* compat/mpi/win.c - windows: made, freed, and what programs ask of them. */
+/* compat/mpi/win.c - makes and frees windows, and tells programs of them. */
 #include "win.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static int check(struct weftmpi_comm *comm, MPI_Aint bytes, MPI_Aint unit, const
                  "supported: WEFT_DEVICE=cpu (docs/mpi.md)");
 }
 
-/* A window without a part yet, and its communicator. */
+/* Makes a window without a part yet, and its communicator. */
 static int open_win(struct weftmpi_comm *parent, MPI_Info info, int flavor, MPI_Aint unit,
                     struct weftmpi_win **made)
 {
@@ -69,7 +69,8 @@ static int learn_target(struct weftmpi_win *win, int rank, const struct part *pa
     return weftmpi_failed(status);
 }
 
-/* Where each part of a shared window is: in the first member's memory, one behind the other. */
+/* Computes where each part of a shared window is: in the first member's memory, one behind the
+ * other. */
 static int place_parts(struct weftmpi_win *win)
 {
     const weft_win exposure = win->targets[0].win;
@@ -112,10 +113,8 @@ static int find_way(struct weftmpi_win *win, int rank, enum way *all)
     return MPI_SUCCESS;
 }
 
-/*
- * Updates of an element are undivided if all members make them in one way: all may take turns if
- * each reaches all parts by itself.
- */
+/* Agrees on a way of updates. They are undivided if all members make them in one way: all may take
+ * turns if each reaches all parts by itself. */
 static int agree_on_way(struct weftmpi_win *win)
 {
     enum way mine = MAPPED, all = MAPPED;
@@ -135,7 +134,7 @@ static int agree_on_way(struct weftmpi_win *win)
     return MPI_SUCCESS;
 }
 
-/* All learn of all parts; one that could not be made is everybody's error. */
+/* Has all learn of all parts; one that could not be made is everybody's error. */
 static int meet(struct weftmpi_win *win, struct part mine)
 {
     struct weftmpi_comm *comm = win->comm;
@@ -169,10 +168,7 @@ static int meet(struct weftmpi_win *win, struct part mine)
     return weftmpi_failed(there);
 }
 
-/*
- * The memory of this process's part, `room` bytes at *base, or allocated. It is announced under a
- * number.
- */
+/* Opens this process's part: `room` bytes at *base, or allocated, exposed under a number. */
 static int open_part(struct weftmpi_win *win, size_t room, void **base)
 {
     LOCKED; /* one thread at a time allocates and exposes memory */
@@ -189,7 +185,8 @@ static int open_part(struct weftmpi_win *win, size_t room, void **base)
     return MPI_SUCCESS;
 }
 
-/* Of `bytes` at base; of the other flavors they are allocated, and *allocated says where. */
+/* Makes a window of `bytes` at base; of the other flavors they are allocated, and *allocated says
+ * where. */
 static int create(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info, MPI_Comm handle,
                   int flavor, void **allocated, MPI_Win *made)
 {
@@ -225,7 +222,7 @@ static int create(void *base, MPI_Aint bytes, MPI_Aint unit, MPI_Info info, MPI_
     return MPI_SUCCESS;
 }
 
-/* MPI_PROC_NULL: the first with any bytes. */
+/* Tells of a rank's part of a shared window. MPI_PROC_NULL: the first with any bytes. */
 static int shared_query(MPI_Win handle, int rank, MPI_Aint *bytes, MPI_Aint *unit, void **base)
 {
     TRY(PLACES(bytes, base));
@@ -242,7 +239,7 @@ static int shared_query(MPI_Win handle, int rank, MPI_Aint *bytes, MPI_Aint *uni
     return MPI_SUCCESS;
 }
 
-/* Those that take or tell a displacement unit, of type U. */
+/* Defines calls that take or tell a displacement unit, of type U. */
 #define UNITS(c, U)                                                                                \
     CALL(Win_create##c,                                                                            \
          (void *base, MPI_Aint bytes, U unit, MPI_Info info, MPI_Comm comm, MPI_Win *win),         \
@@ -269,7 +266,7 @@ CALL(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win *win),
 
 /* ---- memory that is attached to dynamic windows ---------------------------------------------- */
 
-/* The dynamic window of a handle, in a function of MPI: declares it. */
+/* DYNAMIC_IN: the dynamic window of a handle, in a function of MPI: declares it. */
 #define DYNAMIC_IN(win, handle)                                                                    \
     WIN_IN(win, handle);                                                                           \
     TRY(HOLDS((win)->flavor == MPI_WIN_FLAVOR_DYNAMIC, MPI_ERR_RMA_FLAVOR,                         \
@@ -348,7 +345,7 @@ void weftmpi_win_end(void *object)
     weftmpi_leave(win->comm);
 }
 
-/* No member accesses it any more. */
+/* Ends all access to a window, before it is freed: no epoch is open, and all members meet. */
 static int rest(struct weftmpi_win *win)
 {
     TRY(HOLDS(win->epoch != WEFTMPI_STARTED && !weftmpi_win_is_locked(win) && win->posted < 0,

@@ -52,7 +52,8 @@ struct weftmpi_win {
     char name[MPI_MAX_OBJECT_NAME];
 };
 
-/* The window of a handle, whose errors are the call's: declares it. _IN: enters the call. */
+/* WIN_OF: the window of a handle, whose errors are the call's: declares it. _IN: enters the call,
+ * too. */
 #define WIN_IN(win, handle)                                                                        \
     ENTER;                                                                                         \
     WIN_OF(win, handle)
@@ -92,15 +93,15 @@ enum weftmpi_lock_word {
 };
 
 enum { WEFTMPI_LOCKS_NUMBER = 1 }; /* of the exposure of a process's words */
-/* Words for a new window here; -1: none are left, or no memory, which was said. */
+/* Takes words of locks for a new window; -1: none are left, or no memory, which was said. */
 int weftmpi_locks_take(void);
 void weftmpi_locks_give(int slot);
-/* A number under which this process exposes something. */
+/* Returns a number under which this process exposes something. */
 uint32_t weftmpi_exposure_number(void);
-/* The lock of updates: taken; and given back, behind what was done before. */
+/* Take the lock of updates, and give it back, behind what was done before. */
 int weftmpi_updates_lock(const struct weftmpi_target *target);
 int weftmpi_updates_unlock(const struct weftmpi_target *target);
-/* Everything of this process is there, at one member or at all. */
+/* Wait until everything of this process is there, at one member or at all. */
 int weftmpi_flush_target(struct weftmpi_win *win, struct weftmpi_target *target);
 int weftmpi_win_flush_all(struct weftmpi_win *win);
 
