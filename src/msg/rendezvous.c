@@ -1,5 +1,5 @@
 /*
- * msg/rendezvous.c - messages that stay with their sender until they are received: the receiver
+ * msg/rendezvous.c - messages that stay with their sender until they are received. The receiver
  * reads them out of the sender's memory, or has them put into its buffer (far.c), or grants the
  * sender to copy them there or to send them in pieces. Between a host's and a device's memory, the
  * process with the host's copies, or pieces go. When several messages between hosts come at once,

@@ -1,5 +1,5 @@
 /*
- * msg/wait.c - a thread of the program waits: it looks at what arrives as fast as it can, for as
+ * msg/wait.c - a thread of the program waits. It looks at what arrives as fast as it can, for as
  * long as an idle worker polls (WEFT_SPIN_US), then waits like any call of the host program.
  */
 #include "msg/msg.h"
