@@ -252,8 +252,8 @@ WEFT_INLINE bool weft_coll_is_same(const struct weft_coll *c, const struct weft_
            other->root == c->call.root && other->count == c->call.count;
 }
 
-/* Compares this rank's call with that of the next member of its process (of the last: the first):
- * where any two differ, two neighbours do, of which one makes a collective call. Where all data
+/* Compares this rank's call with that of the next member of its process (of the last: the first).
+ * Where any two differ, two neighbours do, of which one makes a collective call. Where all data
  * lies in cells, one thread looks while the others go on; else none may load by a count that is not
  * everybody's. */
 WEFT_INLINE void weft_coll_agree_here(weft_self *self, const struct weft_coll *c)

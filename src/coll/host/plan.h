@@ -108,7 +108,7 @@ weft_status weft_team_place(const weft_team *team, int tag, const void *memory, 
                             bool *far);
 /* Whether memory is the device's. The plan fails where no message takes it. */
 bool weft_plan_is_far(weft_team_op *op, const void *memory, size_t bytes);
-/* Puts scratch in the place of a source and a target in memory of the device: the source is copied
+/* Puts scratch in the place of a source and a target in memory of the device. The source is copied
  * there first; at the end, by weft_plan_begin, the result is copied to the target. */
 void weft_plan_near(weft_team_op *op, const void **source, size_t out, void **target, size_t in);
 /* Whether a reduction goes to the team's stream. The plan fails if only its buffers forbid it. */
@@ -147,7 +147,7 @@ uint32_t weft_team_root(int root, uint32_t check);
 void weft_team_words(const void *team, int tag, char *text, size_t bytes);
 /* Returns what texts call the collective with a tag. */
 const char *weft_team_name(const weft_team *team, int tag);
-/* Looks at the first message from a member, or WEFT_ANY, which no receive has taken: fails the job
+/* Looks at the first message from a member, or WEFT_ANY, which no receive has taken. Fails the job
  * if it is of a collective that this member has called, and that was another one here. */
 weft_status weft_team_strangers(weft_team *team, int from);
 /* Fails the job if a tag from a member is of another call than here; parts: it came by a part. */
