@@ -170,7 +170,7 @@ struct weft_device_ops {
     void (*unmap)(struct weft_device *device, void *memory, const struct weft_share *handle);
 
     /* copy begins a copy between any memories, while a kernel runs or not. wait blocks until all
-     * that its stream was given is done: targets are written, sources may be reused. Errors:
+     * that its stream was given is done: targets are written, sources may be reused. Error:
      * DEVICE. */
     weft_status (*copy)(struct weft_device *device, enum weft_device_stream stream, void *target,
                         const void *source, size_t bytes);
@@ -180,7 +180,7 @@ struct weft_device_ops {
      * start `pitch` bytes apart in the source, and follow one another in the target. */
     weft_status (*gather)(struct weft_device *device, enum weft_device_stream stream, void *target,
                           const void *source, size_t pitch, size_t width, size_t rows);
-    /* To wait without blocking: `mark` sets a mark behind all that the stream was given so far, and
+    /* To wait without blocking: `mark` sets a mark behind all that the stream was given so far;
      * `passed` tells whether the stream has come there, in order of marks. The stream's task
      * only. */
     weft_status (*mark)(struct weft_device *device, enum weft_device_stream stream, uint64_t *mark);
@@ -196,9 +196,9 @@ struct weft_device_ops {
     weft_status (*fill)(struct weft_device *device, enum weft_device_stream stream,
                         uint32_t *target, uint32_t value, size_t words);
     /*
-     * Stores a word in device memory, without waiting. Who acquires it sees all that the stream
-     * copied before. Stores of unlike groups, neither of them 0, that follow each other may be seen
-     * in any order; all others are seen in the order of the calls.
+     * Stores a word in device memory. Who acquires it sees all that the stream copied before.
+     * Stores of unlike groups, neither of them 0, that follow each other may be seen in any order;
+     * all others are seen in the order of the calls.
      */
     weft_status (*store)(struct weft_device *device, enum weft_device_stream stream, uint32_t *word,
                          uint32_t value, uint32_t group);

@@ -85,9 +85,9 @@ static bool meets(const struct weft_keep_range *a, const struct weft_keep_range 
 }
 
 /*
- * Returns the range `all`, joined with all that it meets, and what those meet: what is registered
- * and, used, what has been used, so that a window of neighbours is registered at once. What lies
- * between two is on a page that both have.
+ * Returns the range `all`, joined with all that it meets, and what those meet. That is what is
+ * registered and, used, what has been used, so that a window of neighbours is registered at once.
+ * What lies between two is on a page that both have.
  */
 static struct weft_keep_range join(const struct weft_keep *keep, struct weft_keep_range all,
                                    bool used)

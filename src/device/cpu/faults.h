@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* Returns the rank of this thread in whose guard the address lies, and the size of its stack in
- * *bytes; else the rank that runs at present, or -1, and *bytes as it was. */
+ * *bytes. If there is none: the rank that runs at present, or -1, and *bytes as it was. */
 typedef int weft_fault_find(const void *ranks, const void *address, size_t *bytes);
 
 /* Has ranks that call exit named. Called once in a process; without memory for it nothing is
@@ -16,7 +16,7 @@ typedef int weft_fault_find(const void *ranks, const void *address, size_t *byte
 void weft_faults_watch(void);
 
 /*
- * From here to the end the calling thread runs ranks. Takes SIGSEGV, once for the process, if
+ * Tells that the calling thread runs ranks from now on. Takes SIGSEGV, once for the process, if
  * nobody has (a debugger's or a sanitizer's handler stays); where that, or a stack for the handler,
  * cannot be had, nothing is said.
  */

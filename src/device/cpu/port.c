@@ -100,7 +100,8 @@ void weft_port_yield(struct weft_port *port)
         give_turn(port, WEFT_WORKS);
 }
 
-/* To the model a poll is work, too: the caller may give up, so it must not count as a deadlock. */
+/* Lets others run after a look. To the model a poll is work, too: the caller may give up, so it
+ * must not count as a deadlock. */
 void weft_port_poll(struct weft_port *port)
 {
     if (weft_model != NULL || port->host)

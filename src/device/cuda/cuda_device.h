@@ -133,7 +133,7 @@ WEFT_CUDA_OP(stream);
 
 /*
  * block/block.c: the service block. stay is called before a kernel, leave after it. serves: the
- * block is there all the while, with as many threads as the registers of a rank allow; else it
+ * block is there all the while, with as many threads as the registers of a rank allow. Else it
  * comes for errands, if the kernel does not fill the GPU.
  */
 weft_status weft_cuda_block_open(struct weft_device *d);

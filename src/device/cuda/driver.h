@@ -9,7 +9,7 @@
 
 #include <cuda.h>
 
-/* Field, function of cuda.h. */
+/* Lists functions of the driver: X(field, function of cuda.h) */
 #define WEFT_CUDA_MAP(X)                                                                           \
     X(get_error, cuGetErrorString)                                                                 \
     X(init, cuInit)                                                                                \
@@ -69,7 +69,7 @@
     X(copy_rows, cuMemcpy2DAsync)                                                                  \
     X(fill, cuMemsetD32Async)
 
-/* Those that an older driver may lack: NULL then. */
+/* Lists functions that an older driver may lack: NULL then. X(field, function of cuda.h) */
 #define WEFT_CUDA_OPTIONAL_MAP(X)                                                                  \
     X(alloc_async, cuMemAllocAsync)                                                                \
     X(range_handle, cuMemGetHandleForAddressRange)                                                 \

@@ -211,8 +211,8 @@ static void record_write(struct weft_cell *cell, struct weft_access access)
 }
 
 /*
- * Records a read, in place of one that it makes redundant: who learns of this one by a release
- * learns of all that its task knows, who learns of it as a reader's, of that reader alone. If there
+ * Records a read, in place of one that it makes redundant. Who learns of this one by a release
+ * learns of all that its task knows; who learns of it as a reader's, of that reader alone. If there
  * is no room, one read is forgotten.
  */
 static void record_read(struct weft_cell *cell, struct weft_access access, bool reader,

@@ -32,8 +32,8 @@ struct weft_cells {
 
 void weft_cells_free(struct weft_cells *cells);
 
-/* The clock of the value that a word of 4 or 8 bytes holds is set; joined with more; or joined into
- * stamps (true if any rose; *own is raised to the clock's stamp of task `self`). */
+/* Set the clock of the value that a word of 4 or 8 bytes holds, join more into it, or join it into
+ * stamps. True: any of these rose. *own is raised to the clock's stamp of task `self`. */
 void weft_cells_set(struct weft_cells *cells, const void *word, int size, struct weft_clock *clock);
 void weft_cells_add(struct weft_cells *cells, const void *word, int size, struct weft_clock *clock);
 bool weft_cells_join(struct weft_cells *cells, const void *word, int size, uint32_t *stamps,

@@ -192,9 +192,9 @@ weft_status weft_cuda_block_look(struct weft_device *d, uint32_t looks, uint64_t
 }
 
 /*
- * Waits for the answer to errand `number`, by another block where the one that was there has left;
- * brief: then the errand, which must be the last, is taken back, and UNSUPPORTED returned but not
- * said. Needs the block's lock.
+ * Waits for the answer to errand `number`, by another block where the one that was there has left.
+ * brief: in that case the errand, which must be the last, is taken back, and UNSUPPORTED returned
+ * but not said. Needs the block's lock.
  */
 static weft_status await(struct weft_device *d, uint32_t number, struct weft_errand *errand,
                          bool brief)
@@ -282,7 +282,7 @@ bool weft_cuda_serve_now(struct weft_device *d, struct weft_errand *errand)
     return done;
 }
 
-/* Whether a lot of words alone fits in an errand, which is filled then: one put of 4, 8 or 16
+/* Whether a lot of words alone fits in an errand, which is filled then. It is one put of 4, 8 or 16
  * bytes, and a count behind it; one of the two may be missing. */
 static bool fits(const struct weft_lot *lot, uint32_t words, struct weft_errand *errand)
 {
