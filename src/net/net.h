@@ -47,10 +47,11 @@ struct weft_net_events {
     /* sent: the put's source may be reused. delivered: the put is visible at its target. */
     void (*sent)(void *context, void *cookie);
     void (*delivered)(void *context, void *cookie);
-    /* All that a packet, or a write, brought was delivered. Receive side; NULL: nobody asks. */
+    /* Called when all that a packet, or a write, brought was delivered. Receive side; NULL: nobody
+     * asks. */
     void (*arrived)(void *context);
     /*
-     * Called by dereg and close (NULL: nobody asks): something outside this process's control may
+     * Called by dereg and close (NULL: nobody asks). Something outside this process's control may
      * still read and write memory after the call: the key's, or, from close, whatever the network
      * was given. That memory has to stay until the process ends.
      */

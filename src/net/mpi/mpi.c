@@ -149,7 +149,7 @@ static bool all_said_bye(const struct weft_transport *t, int said)
 }
 
 /* Says good-bye to all, and waits for theirs, after all else, also after what a failed job left
- * under way; when all have, no message is left anywhere, and the communicator is freed. False:
+ * under way. When all have, no message is left anywhere, and the communicator is freed. False:
  * somebody does not come. */
 static bool part(struct weft_transport *t)
 {

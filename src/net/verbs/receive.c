@@ -5,7 +5,7 @@
  * All connections share one queue of receives, so that what a process pins does not grow with its
  * peers. A packet consumes one until it is released, a write's immediate, or a datagram, for a
  * moment. A sender has 64 packets and writes at most under way, so a few senders never find the
- * queue empty; many together may, and are asked to wait by the device, as often as it takes
+ * queue empty. Many together may, and are asked to wait by the device, as often as it takes
  * (rnr_retry 7).
  */
 #include "base/say.h"
