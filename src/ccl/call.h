@@ -138,11 +138,12 @@ WEFT_INLINE bool weft_ccl_run_more(weft_self *self, const struct weft_ccl_launch
     return good && weft_column_end(&c);
 }
 
-/* weft_ccl_run_any: runs a call in a kernel, by the ways of its size and number of members. Words
- * of few members are compiled into the caller: the time of a call is that of all its instructions,
- * which each warp of the block issues, and what the caller knows of the arguments leaves few. The
- * rest is apart: a GPU has registers for the words of all members, and one way must not pay for
- * another. */
+/*
+ * weft_ccl_run_any: runs a call in a kernel, by the ways of its size and number of members. Words
+ * of few members are compiled into the caller. The time of a call is that of all its instructions,
+ * which each warp of the block issues; what the caller knows of the arguments leaves few. The rest
+ * is apart: a GPU has registers for the words of all members, and one way must not pay for another.
+ */
 #define WEFT_CCL_APART(name, most, few)                                                            \
     WEFT_COLD bool weft_ccl_run_##name(weft_self *self, const struct weft_ccl_view *view,          \
                                        uint32_t column, struct weft_ccl_call call,                 \
