@@ -88,8 +88,8 @@ API(Intercomm_create,
 
 ASK(Comm_remote_size, INTER_IN, MPI_Comm, int, of->peers)
 
-/* Merges both groups: the one that says "high" comes behind; of two that say the same the one that
- * comes first is first. */
+/* Merges both groups: the one that says "high" is last; if both say the same, the one that is first
+ * among all members is first. */
 API(Intercomm_merge, (MPI_Comm handle, int high, MPI_Comm *merged))
 {
     OUT(merged);

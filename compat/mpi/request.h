@@ -180,9 +180,10 @@ static inline bool weftmpi_waits_alone(void)
 }
 /* Leaves a request for which nobody waits any more: it is ended when it is complete. */
 int weftmpi_request_orphan(struct weftmpi_request *request);
-/* Ends what the program has freed, and sends that are over. */
+/* Ends the sends that are over, of the requests that the program has freed. */
 void weftmpi_orphans_sweep(void);
-/* Waits for what the program has freed; receives: when all processes have sent what they do. */
+/* Waits for requests that the program has freed, and ends them: the receives, when all processes
+ * have sent what they do, or (not `receives`) the others. */
 void weftmpi_orphans_end(bool receives);
 
 /* ---- general.c, rma.c ------------------------------------------------------------------------ */
