@@ -5,8 +5,8 @@
  */
 #include "remote/rows/vendor.h"
 
-/* Of a factor of cuBLASLt: its descriptor's number has the type in its upper half (WEFT_ROW_TYPE).
- */
+/* Returns the bytes of a factor of cuBLASLt: its descriptor's number has the type in its upper half
+ * (WEFT_ROW_TYPE). */
 #define LT_BYTES weft_bytes_of((cudaDataType)((uintptr_t)desc >> 32))
 
 #include "remote/cudart/library.h"

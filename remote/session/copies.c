@@ -242,7 +242,7 @@ static bool settled(void *context, uint64_t number, bool *there)
     return !*there || open_delivered(session, number);
 }
 
-/* Waits until all deliveries are done, as the network is closed. It is the only call that waits. */
+/* Waits until all that was begun to be delivered is there, as the network is closed. */
 static bool settle(void *context)
 {
     struct weft_session *session = context;
