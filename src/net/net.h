@@ -4,8 +4,8 @@
  *
  * One protocol (net/peer) does this over one of several transports (net/transport.h). Threads:
  * put, flush and progress(WEFT_NET_SEND) are called by the progress thread only, and
- * progress(WEFT_NET_RECEIVE) by the receive thread only. Any threads may call reg, dereg, place and
- * memory, whenever they like. The rest is called while neither thread runs.
+ * progress(WEFT_NET_RECEIVE) by the receive thread only. Any threads may call reg, lend, dereg,
+ * place and memory, whenever they like. The rest is called while neither thread runs.
  *
  * ORDER: puts to one process take effect there in the order in which they were accepted, each
  * notice after its own data and after all data before it.
@@ -163,6 +163,12 @@ weft_status weft_net_connect(struct weft_net *net, int process, const void *addr
 /* reg exposes memory until dereg; the key is meaningful to the other processes. own: the host
  * stores there itself, at once, also where windows are not memory that it stores to. */
 weft_status weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key);
+/*
+ * The same until dereg, and only packets reach the memory: no page is pinned, and nothing is
+ * written there once the receive side has stopped. The transport may write on after a job has
+ * failed.
+ */
+weft_status weft_net_lend(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key);
 void weft_net_dereg(struct weft_net *net, uint64_t key);
 /* Tells where a region is: a put that brings it along need not ask its process. Zero: nothing. */
 void weft_net_place(struct weft_net *net, uint64_t key, uint64_t place[2]);

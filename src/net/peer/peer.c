@@ -176,8 +176,9 @@ static struct weft_peer_region *free_region(struct weft_net *net)
     return &list[old];
 }
 
-/* Adds a region, which *key then names. False: no memory. */
-static bool add_region(struct weft_net *net, const struct weft_peer_region *region, uint64_t *key)
+/* Adds a region, which *key then names. Error: MEMORY. */
+static weft_status add_region(struct weft_net *net, const struct weft_peer_region *region,
+                              uint64_t *key)
 {
     weft_lock(&net->regions.lock);
     struct weft_peer_region *free = free_region(net);
@@ -188,27 +189,30 @@ static bool add_region(struct weft_net *net, const struct weft_peer_region *regi
         *key = (uint64_t)generation << 32 | (uint64_t)(free - net->regions.list);
     }
     weft_unlock(&net->regions.lock);
-    return free != NULL;
+    return free != NULL ? WEFT_OK
+                        : weft_err(WEFT_ERR_MEMORY, "%s: no memory for more than %u regions",
+                                   net->ops->name, net->regions.count);
 }
 
 weft_status weft_net_reg(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
 {
     struct weft_peer_region region = {.base = base, .bytes = bytes, .used = true, .own = own};
-    weft_status status = WEFT_OK;
 
     if (net->caps.writes)
-        status = net->ops->reg(net->transport, base, bytes, region.place, &region.mr);
-    if (status != WEFT_OK)
-        return status;
-    if (!add_region(net, &region, key)) {
-        if (region.mr != NULL)
-            net->ops->dereg(net->transport, region.mr);
-        return weft_err(WEFT_ERR_MEMORY, "%s: no memory for more than %u regions", net->ops->name,
-                        net->regions.count);
-    }
-    if (net->caps.place_is_key && region.place[0] != 0)
+        WEFT_TRY(net->ops->reg(net->transport, base, bytes, region.place, &region.mr));
+    const weft_status status = add_region(net, &region, key);
+    if (status != WEFT_OK && region.mr != NULL)
+        net->ops->dereg(net->transport, region.mr);
+    if (status == WEFT_OK && net->caps.place_is_key && region.place[0] != 0)
         *key = WEFT_PEER_PLACED | region.place[0];
-    return WEFT_OK;
+    return status;
+}
+
+weft_status weft_net_lend(struct weft_net *net, void *base, size_t bytes, bool own, uint64_t *key)
+{
+    const struct weft_peer_region region = {.base = base, .bytes = bytes, .used = true, .own = own};
+
+    return add_region(net, &region, key);
 }
 
 /* Forgets a region. When it returns, nothing is written there any more. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of a get from which on its memory is registered. Through the mailbox these are 4 asks. */
+/* Bytes of a get from which on its memory is lent. Through the mailbox these are 4 asks. */
 enum { LEND_FROM = 4 * WEFT_ASK_ROOM };
 
 /* ---- a rank's command ------------------------------------------------------------------------ */
@@ -71,9 +71,9 @@ void weft_ask_find_reply(struct weft_job *job, struct weft_request *request)
     asking->direct =
         memory && weft_memory_known(job, request->slot, request->source, bytes, &place);
     asking->lent = memory && !asking->direct && request->rows * request->width > LEND_FROM &&
-                   weft_net_reg(job->proxy.net, request->source, bytes,
-                                host_stores(job, request->slot, request->source, bytes),
-                                &place.key) == WEFT_OK;
+                   weft_net_lend(job->proxy.net, request->source, bytes,
+                                 host_stores(job, request->slot, request->source, bytes),
+                                 &place.key) == WEFT_OK;
     asking->direct |= asking->lent;
     if (asking->direct) {
         asking->ask.reply_key = place.key;

@@ -3,8 +3,8 @@
  *
  * The asking process (ask.c) makes a request of a rank's command, like a put: it goes to the
  * network in its turn, in one ask or, where the answer has to come through the mailbox, in several.
- * A long answer to other memory of the host's does not: that is registered until it is there. When
- * the last ask has been answered, the receive task tells the rank.
+ * A long answer does not: its memory is lent to the network until it is there. When the last ask
+ * has been answered, the receive task tells the rank.
  *
  * The owner (answer.c) changes its memory at once when an ask arrives, so that what comes behind it
  * finds it changed. What it sends back is a request of its own, without a rank.
@@ -24,7 +24,7 @@ struct weft_asked {
     uint32_t bytes;
     int32_t tag; /* to notify, -1: none */
     bool to_link, last;
-    bool lent;                             /* ask.reply_key is of memory registered for it alone */
+    bool lent;                             /* ask.reply_key is of memory lent for it alone */
     struct weft_ask ask;                   /* as it is sent */
     unsigned char operands[WEFT_ASK_ROOM]; /* what follows it on the way */
 };
@@ -55,8 +55,9 @@ static inline size_t weft_asks_bytes(const struct weft_job *job)
 }
 
 /* Where the answer can be put without the mailbox: in memory that the network knows. Other memory
- * of a long get it knows until that is answered; if it cannot, the mailbox remains. The request is
- * made but for that. Table lock held. */
+ * of a long get is lent to it until the get is answered (weft_net_lend: the program may use a
+ * buffer again as soon as the job has failed). The request is made but for that. Table lock held.
+ */
 void weft_ask_find_reply(struct weft_job *job, struct weft_request *request);
 /* Sends what is left of a request that asks. True: all of it is sent. Progress task only. */
 bool weft_ask_issue(struct weft_job *job, struct weft_request *request);

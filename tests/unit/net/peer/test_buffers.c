@@ -1,7 +1,8 @@
 /*
  * The buffers of a transport, and the writes that may be under way, which the peer layer shares
  * out: a process that takes nothing leaves half of them to the others, what is sent gives its
- * buffer back, and no packet is longer than its receiver takes.
+ * buffer back, and no packet is longer than its receiver takes. Memory that is lent is not written
+ * by the transport.
  */
 #include "net/peer/inside.h"
 #include "net/peer/packet.h"
@@ -24,6 +25,7 @@ struct weft_transport {
     int takes; /* the process whose packets are sent; -1: none */
     int writes[PROCESSES];
     uint64_t cookies[WRITES]; /* 0: free */
+    int registered;
 };
 static struct weft_transport transport;
 
@@ -62,15 +64,17 @@ static void caps(struct weft_transport *t, struct weft_transport_caps *caps)
 static weft_status reg(struct weft_transport *t, void *base, size_t bytes, uint64_t place[2],
                        void **mr)
 {
-    (void)t, (void)base, (void)bytes;
+    (void)base, (void)bytes;
     place[0] = 1;
+    t->registered++;
     *mr = t;
     return WEFT_OK;
 }
 
 static void dereg(struct weft_transport *t, void *mr)
 {
-    (void)t, (void)mr;
+    (void)mr;
+    t->registered--;
 }
 
 static weft_status write_it(struct weft_transport *t, const struct weft_transport_write *write)
@@ -176,11 +180,11 @@ static void open_net(void)
 }
 
 /* As many puts as it takes. */
-static int put_all(int process, size_t bytes)
+static int put_all_to(int process, uint64_t key, size_t bytes)
 {
     static const unsigned char source[2 * ROOM];
     const struct weft_net_put put = {
-        .process = process, .key = WEFT_PEER_PLACED | 1, .source = source, .bytes = bytes};
+        .process = process, .key = key, .source = source, .bytes = bytes};
     int taken = 0;
     bool did = false;
 
@@ -189,6 +193,11 @@ static int put_all(int process, size_t bytes)
         assert_int_equal(weft_net_progress(net, WEFT_NET_SEND, &did), WEFT_OK);
     }
     return taken;
+}
+
+static int put_all(int process, size_t bytes)
+{
+    return put_all_to(process, WEFT_PEER_PLACED | 1, bytes);
 }
 
 static int held_by(int process)
@@ -255,10 +264,33 @@ static void lengths(void **state)
     weft_net_close(net);
 }
 
+static void lends(void **state)
+{
+    static unsigned char memory[2 * ROOM];
+    uint64_t lent, placed;
+
+    (void)state;
+    open_net();
+    assert_int_equal(weft_net_lend(net, memory, sizeof(memory), true, &lent), WEFT_OK);
+    assert_int_equal(transport.registered, 0);
+    assert_int_equal(weft_net_reg(net, memory, sizeof(memory), true, &placed), WEFT_OK);
+    assert_int_equal(transport.registered, 1);
+    assert_true(lent != placed && (lent & WEFT_PEER_PLACED) == 0);
+    put_all_to(1, lent, sizeof(memory));
+    assert_true(transport.writes[1] == 0 && held_by(1) > 0);
+    put_all_to(2, placed, sizeof(memory));
+    assert_true(transport.writes[2] > 0);
+    weft_net_dereg(net, lent);
+    assert_int_equal(transport.registered, 1);
+    weft_net_dereg(net, placed);
+    assert_int_equal(transport.registered, 0);
+    weft_net_close(net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(shares), cmocka_unit_test(writes),
-                                       cmocka_unit_test(lengths)};
+                                       cmocka_unit_test(lengths), cmocka_unit_test(lends)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
