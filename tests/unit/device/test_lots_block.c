@@ -13,6 +13,14 @@
 
 #include <cmocka.h>
 
+#include "device/cuda/cuda_device.h"
+
+static uint64_t ticks(void)
+{
+    static uint64_t ns;
+    return ns += 10000;
+}
+#define weft_now_ns ticks
 #include "device/cuda/block/block.c"
 
 enum { STEPS = 20000 };
@@ -28,6 +36,7 @@ enum { REGISTERS = 80 };        /* of a thread of the block */
 static uint32_t rank_registers; /* of a rank beside it */
 static bool broken;             /* the block's kernel has failed */
 static bool refused;            /* the next launch of it */
+static bool held;               /* others have the GPU: it does not begin */
 
 static uint32_t any_below(uint32_t end)
 {
@@ -98,8 +107,9 @@ static void step(void)
                                                   .depth = WEFT_BLOCK_DEPTH};
     struct weft_errand errand;
 
-    if (!gpu.there)
+    if (!gpu.there || held)
         return;
+    device.block.control->turn.begun = gpu.turn;
     if (gpu.leaves)
         go();
     else if (!weft_line_read(&errands, gpu.next, (unsigned char *)&errand, true))
@@ -149,7 +159,8 @@ static CUresult launch_block(CUfunction function, unsigned gx, unsigned gy, unsi
     memcpy(&gpu.lease, arguments[2], sizeof(gpu.lease));
     memcpy(&gpu.turn, arguments[3], sizeof(gpu.turn));
     gpu.there = true;
-    device.block.control->turn.begun = gpu.turn;
+    if (!held)
+        device.block.control->turn.begun = gpu.turn;
     launches++;
     return CUDA_SUCCESS;
 }
@@ -322,6 +333,20 @@ static void test_refused(void **unused)
     refused = true;
     assert_int_equal(weft_cuda_block_stay(&device, true, true, 0), WEFT_ERR_DEVICE);
     serve_some(1);
+}
+
+/* Nor does one that begins after its kernel was given up: it leaves at once. */
+static void test_late(void **unused)
+{
+    (void)unused;
+    stream_wait(device.block.stream);
+    held = true;
+    assert_int_equal(weft_cuda_block_stay(&device, true, true, 0), WEFT_ERR_DEVICE);
+    assert_true(gpu.there && !device.block.stays);
+    held = false;
+    step();
+    assert_false(gpu.there);
+    serve_some(1);
     weft_cuda_block_close(&device);
 }
 
@@ -337,10 +362,8 @@ int main(void)
                                                    .stream_create = create};
     static const struct weft_config config = {.counter_start = START};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_laps),
-        cmocka_unit_test(test_broken),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_random),  cmocka_unit_test(test_laps), cmocka_unit_test(test_broken),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_late),
     };
 
     device.driver = &driver;

@@ -112,9 +112,11 @@ void weft_cuda_block_close(struct weft_device *d)
     struct weft_block *block = &d->block;
 
     if (block->errands.lines != NULL)
-        dismiss(d);
-    if (block->stream != NULL)
+        tell_to_leave(block);
+    if (block->stream != NULL) {
+        d->driver->stream_wait(block->stream); /* why it has failed was said */
         d->driver->stream_destroy(block->stream);
+    }
     if (block->control != NULL)
         weft_cuda_host_free(d, block->control);
     for (int i = 0; i < 2; i++)
