@@ -42,9 +42,9 @@ extern "C" {
 #endif
 
 typedef struct weft_ccl weft_ccl;
-typedef struct weft_ccl_view weft_ccl_view; /* the same for kernels, in device memory */
+typedef struct weft_ccl_view weft_ccl_view; /* a ccl as kernels see it, in device memory */
 
-enum { WEFT_CCL_COLUMNS = 64 }; /* at most */
+enum { WEFT_CCL_COLUMNS = 64 }; /* columns of a ccl, at most */
 
 /*
  * Opens a ccl over a group of host programs: WEFT_COMM_HOST or a group of weft_host_split.
@@ -63,10 +63,10 @@ WEFT_API weft_status weft_ccl_open(weft_job *job, weft_comm group, int columns, 
  */
 WEFT_API weft_status weft_ccl_close(weft_ccl **ccl);
 
-/* Without a ccl: -1, -1 and NULL. */
+/* Give the number of members, and which of them this process is; -1 if ccl is NULL. */
 WEFT_API int weft_ccl_members(const weft_ccl *ccl);
-WEFT_API int weft_ccl_me(const weft_ccl *ccl); /* which of them this process is */
-/* For kernels: valid until weft_ccl_close. */
+WEFT_API int weft_ccl_me(const weft_ccl *ccl);
+/* Gives the ccl for weft_column calls of kernels, until weft_ccl_close; NULL if ccl is NULL. */
 WEFT_API const weft_ccl_view *weft_ccl_kernel(const weft_ccl *ccl);
 
 /*
@@ -152,11 +152,11 @@ WEFT_API weft_status weft_ccl_barrier(weft_ccl *ccl, void *stream);
 typedef struct weft_ccl_moe weft_ccl_moe;
 
 typedef struct weft_ccl_moe_desc {
-    int experts;       /* of all members: 1 to 2048 */
+    int experts;       /* experts of all members together: 1 to 2048 */
     int topk;          /* experts of a token, at most: 1 to 8 */
-    int tokens;        /* of a member in a call, at most: 1 to 1024 */
-    size_t row_bytes;  /* that dispatch moves for a token: a multiple of 16 up to 65536 */
-    size_t back_bytes; /* that an expert gives back for it; 0: row_bytes (fp8 may go, BF16 come) */
+    int tokens;        /* tokens of a member in a call, at most: 1 to 1024 */
+    size_t row_bytes;  /* bytes of a row that dispatch moves: a multiple of 16 up to 65536 */
+    size_t back_bytes; /* bytes of a row that combine moves; 0: row_bytes (fp8 may go, BF16 come) */
 } weft_ccl_moe_desc;
 
 /*
@@ -201,12 +201,13 @@ WEFT_API weft_status weft_ccl_combine(weft_ccl_moe *moe, const void *in, const f
 
 /* ---- in kernels ------------------------------------------------------------------------------ */
 /*
- * The same collectives, each called by all threads of one thread block of each member: a column.
- * column: 0 to one less than the columns of weft_ccl_open, the same at all members. One block at a
- * time uses a column, and not while a launched call runs. Calls in different columns are
- * independent and unordered. Calls block, without a barrier of other blocks. A source holds what
- * this block wrote or acquired. If other blocks wrote it, call weft_barrier(self, WEFT_COMM_DEVICE)
- * first. On return the target is complete for all threads of the block.
+ * Each is the weft_ccl call of its name inside a kernel, made by all threads of one thread block of
+ * each member: a column. column: 0 to one less than the columns of weft_ccl_open, the same at all
+ * members. One block at a time uses a column, and not while a launched call runs. Calls in
+ * different columns are independent and unordered. Calls block, without a barrier of other blocks.
+ * A source holds what this block wrote or acquired. If other blocks wrote it, call
+ * weft_barrier(self, WEFT_COMM_DEVICE) first. On return the target is complete for all threads of
+ * the block.
  *
  * self may be NULL in a GPU kernel that is no WEFT_KERNEL. There a call returns 1, or 0 when the
  * job or a call of the ccl has failed; then the kernel should end. With self a call returns 1, and

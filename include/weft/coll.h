@@ -47,7 +47,7 @@ WEFT_FN void weft_broadcast(weft_self *self, weft_comm comm, int root, void *dat
 /* Combines all ranks' elements one by one. target: used at the root only. It may be source. */
 WEFT_FN void weft_reduce(weft_self *self, weft_comm comm, int root, const void *source,
                          void *target, size_t count, weft_type type, weft_operation operation);
-/* The same, with the result at target of all ranks. target may be source. */
+/* Reduces as weft_reduce, with the result at target of all ranks. target may be source. */
 WEFT_FN void weft_allreduce(weft_self *self, weft_comm comm, const void *source, void *target,
                             size_t count, weft_type type, weft_operation operation);
 /*
@@ -66,7 +66,7 @@ WEFT_FN void weft_scan(weft_self *self, weft_comm comm, const void *source, void
  */
 WEFT_FN void weft_gather(weft_self *self, weft_comm comm, int root, const void *source,
                          void *target, size_t count, weft_type type);
-/* The same at all ranks. */
+/* Gathers as weft_gather, at target of all ranks. */
 WEFT_FN void weft_allgather(weft_self *self, weft_comm comm, const void *source, void *target,
                             size_t count, weft_type type);
 /*
@@ -94,7 +94,7 @@ WEFT_FN void weft_alltoall(weft_self *self, weft_comm comm, const void *source, 
 WEFT_FN void weft_gather_sizes(weft_self *self, weft_comm comm, int root, const void *source,
                                void *target, const size_t *sizes, const size_t *offsets,
                                weft_type type);
-/* The same at all ranks, which return when all have entered. */
+/* Gathers as weft_gather_sizes, at target of all ranks. They return when all have entered. */
 WEFT_FN void weft_allgather_sizes(weft_self *self, weft_comm comm, const void *source, void *target,
                                   const size_t *sizes, const size_t *offsets, weft_type type);
 /*

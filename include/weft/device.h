@@ -170,9 +170,9 @@ WEFT_FN weft_op weft_put_begin(weft_self *self, weft_win win, int target, size_t
 WEFT_FN void weft_get(weft_self *self, weft_win win, int from, size_t offset, void *to,
                       size_t bytes);
 /*
- * The same, non-blocking. The program leaves `to` alone until the operation, or a flush, is done.
- * Until then the data may or may not show what this rank puts to the same place. A kernel may end
- * before: weft_run returns when all operations are done.
+ * Begins a get as weft_get, non-blocking. The program leaves `to` alone until the operation, or a
+ * flush, is done. Until then the data may or may not show what this rank puts to the same place. A
+ * kernel may end before: weft_run returns when all operations are done.
  */
 WEFT_FN weft_op weft_get_begin(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                size_t bytes);
@@ -208,8 +208,8 @@ WEFT_FN uint32_t weft_swap_u32(weft_self *self, weft_win win, int target, size_t
 WEFT_FN uint32_t weft_compare_swap_u32(weft_self *self, weft_win win, int target, size_t offset,
                                        uint32_t expected, uint32_t desired);
 /*
- * The same without order: atomic with all updates, and in order with this rank's own updates of the
- * same word. Nothing else is ordered. All threads; they block.
+ * Update a word as weft_fetch_add and so on, without order: atomic with all updates, and in order
+ * with this rank's own updates of the same word. Nothing else is ordered. All threads; they block.
  */
 WEFT_FN uint64_t weft_fetch_add_relaxed(weft_self *self, weft_win win, int target, size_t offset,
                                         uint64_t value);
@@ -223,10 +223,10 @@ WEFT_FN uint32_t weft_swap_u32_relaxed(weft_self *self, weft_win win, int target
                                        uint32_t value);
 WEFT_FN uint32_t weft_compare_swap_u32_relaxed(weft_self *self, weft_win win, int target,
                                                size_t offset, uint32_t expected, uint32_t desired);
-/* Non-blocking: *old (may be NULL) is written when the operation is done. */
+/* Begins a weft_fetch_add. Non-blocking: *old (may be NULL) is written when it is done. */
 WEFT_FN weft_op weft_fetch_add_begin(weft_self *self, weft_win win, int target, size_t offset,
                                      uint64_t value, uint64_t *old);
-/* Non-blocking, without a result. */
+/* Adds value to a word as weft_fetch_add, non-blocking, without a result. */
 WEFT_FN void weft_add(weft_self *self, weft_win win, int target, size_t offset, uint64_t value);
 /*
  * Combines each of `count` elements at source with the one at its place in the window, each
@@ -236,17 +236,17 @@ WEFT_FN weft_op weft_accumulate_begin(weft_self *self, weft_win win, int target,
                                       const void *source, size_t count, weft_type type,
                                       weft_operation operation);
 /*
- * The same for reals of 16 bits: type is F16 or BF16, and offset a multiple of 2. Each result is
- * rounded once, to nearest even. Others may change the other element of a word of 4 bytes.
+ * Accumulates as weft_accumulate_begin, reals of 16 bits: type is F16 or BF16, offset a multiple of
+ * 2. Each result is rounded once, to nearest even. Others may change the other half of a word.
  */
 WEFT_FN weft_op weft_accumulate_half_begin(weft_self *self, weft_win win, int target, size_t offset,
                                            const void *source, size_t count, weft_type type,
                                            weft_operation operation);
 
 /*
- * Test or wait whether the operation has come so far. So has then each earlier one of the same kind
- * to the same process. test returns 0 or 1 and does not block. An operation of another rank or job
- * ends the job (ARGUMENT).
+ * Test or wait whether the operation has come so far. Each earlier one of the same kind to the same
+ * process has then come so far, too. test returns 0 or 1 and does not block. An operation of
+ * another rank or job ends the job (ARGUMENT).
  */
 WEFT_FN int weft_op_test(weft_self *self, weft_op op, weft_progress how);
 WEFT_FN void weft_op_wait(weft_self *self, weft_op op, weft_progress how);

@@ -20,12 +20,12 @@
 #define WEFT_GPTR_FN static inline
 #endif
 
-/* All zero: NULL. */
+/* A global pointer. All zero: NULL. */
 typedef struct weft_gptr {
-    uint32_t where;      /* place, and from bit 24 on WEFT_GPTR_VALID */
-    uint16_t segment;    /* 0: the place's heap */
-    uint16_t generation; /* of the segment: one that was freed is recognised */
-    uint64_t offset;     /* in the segment's part at that place, in bytes */
+    uint32_t where;      /* the place (lower 24 bits), and WEFT_GPTR_VALID */
+    uint16_t segment;    /* number of the segment; 0: the place's heap */
+    uint16_t generation; /* generation of the segment: a freed segment is recognised */
+    uint64_t offset;     /* bytes from the start of the segment's part at that place */
 } weft_gptr;
 static_assert(sizeof(weft_gptr) == 16, "a global pointer has 16 bytes");
 
@@ -68,14 +68,14 @@ WEFT_GPTR_FN int weft_gptr_equal(weft_gptr a, weft_gptr b)
            a.offset == b.offset;
 }
 
-/* So many bytes further, or back, in the same part. */
+/* Moves a pointer by so many bytes, forward or back, in the same part. */
 WEFT_GPTR_FN weft_gptr weft_gptr_add(weft_gptr g, int64_t bytes)
 {
     g.offset += (uint64_t)bytes;
     return g;
 }
 
-/* The same offset of another place's part. */
+/* Gives the pointer to the same offset in another place's part. */
 WEFT_GPTR_FN weft_gptr weft_gptr_at_place(weft_gptr g, int place)
 {
     g.where = ((uint32_t)place & 0xffffffu) | (g.where & 0xff000000u);

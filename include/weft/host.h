@@ -54,8 +54,8 @@ WEFT_API weft_status weft_host_put_notify_rank(weft_job *job, weft_win win, int 
  */
 WEFT_API weft_status weft_host_wait(weft_job *job, int tag, uint32_t count);
 /*
- * The same, for at most `seconds`. TIMEOUT: they are not there, and nothing was consumed; the job
- * goes on and nothing is printed. 0 or less: looks once. WEFT_TIMEOUT_S holds for this wait, too.
+ * Waits as weft_host_wait, for at most `seconds`. TIMEOUT: they are not there, none was consumed,
+ * the job goes on and nothing is printed. 0 or less: looks once. WEFT_TIMEOUT_S holds, too.
  */
 WEFT_API weft_status weft_host_wait_for(weft_job *job, int tag, uint32_t count, double seconds);
 /*
@@ -129,8 +129,8 @@ WEFT_API weft_status weft_host_accumulate_begin(weft_job *job, weft_win win, int
                                                 weft_type type, weft_operation operation,
                                                 weft_op *op);
 /*
- * The same, and the elements that were there go to `old`, which may be the source, and is the
- * call's until the operation is done LOCAL. Not for reals of 16 bits.
+ * Accumulates as weft_host_accumulate_begin. The elements that were there go to `old`, which may be
+ * the source; the call uses it until the operation is done LOCAL. Not for reals of 16 bits.
  */
 WEFT_API weft_status weft_host_fetch_accumulate_begin(weft_job *job, weft_win win, int process,
                                                       size_t offset, const void *source, void *old,
@@ -197,7 +197,7 @@ WEFT_API weft_status weft_exposed(weft_job *job, int process, uint32_t number, d
  * *group is WEFT_COMM_NONE for a negative color. Errors: LIMIT.
  */
 WEFT_API weft_status weft_host_split(weft_job *job, int color, int key, weft_comm *group);
-/* The same for the members of `parent`, such a group, over which it is collective. Errors: COMM. */
+/* Splits a group as weft_host_split, collective over its members. Errors: COMM, LIMIT. */
 WEFT_API weft_status weft_host_group_split(weft_job *job, weft_comm parent, int color, int key,
                                            weft_comm *group);
 /*

@@ -131,8 +131,8 @@ WEFT_FN void weft_end(weft_self *self);
  */
 #ifndef __CUDACC__
 struct weft_strand {
-    int thread, threads; /* which thread runs, of how many of its rank */
-    int rank;            /* world rank; -1: none, but the host program, or the library */
+    int thread, threads; /* number of the thread that runs; threads of its rank */
+    int rank;            /* world rank; -1: no rank runs, but the host program or the library */
 };
 /* For what follows alone. */
 extern WEFT_API __thread struct weft_strand weft_strand __attribute__((tls_model("initial-exec")));
@@ -264,8 +264,8 @@ WEFT_FN double weft_lane_sum(weft_self *self, double value, int lanes);
 WEFT_FN void weft_block_reduce(weft_self *self, void *value, weft_type type,
                                weft_operation operation, uint64_t *index);
 /*
- * The same over the thread and all with lower numbers, for each thread. all: if not NULL, it gets
- * the result over all threads.
+ * Combines as weft_block_reduce, for each thread its value and those of all lower threads. all: if
+ * not NULL, it gets the result over all threads.
  */
 WEFT_FN void weft_block_scan(weft_self *self, void *value, weft_type type, weft_operation operation,
                              void *all);

@@ -16,7 +16,7 @@ extern "C" {
 
 typedef struct weft_log_arg {
     uint64_t bits;
-    uint32_t kind; /* a weft_log_kind */
+    uint32_t kind; /* enum weft_log_kind */
     uint32_t unused;
 } weft_log_arg;
 
@@ -25,10 +25,10 @@ typedef enum weft_log_kind {
     WEFT_LOG_UINT,
     WEFT_LOG_REAL,
     WEFT_LOG_PTR,
-    WEFT_LOG_COMM, /* weft's own: a communicator, by its name for %s */
-    WEFT_LOG_TYPE, /* weft's own: a weft_type, by its name */
-    WEFT_LOG_OPERATION,
-    WEFT_LOG_STRING /* bits: its address; on the way to the host, how many bytes it has */
+    WEFT_LOG_COMM,      /* of the library's own texts: a communicator, printed by its name */
+    WEFT_LOG_TYPE,      /* of the library's own texts: a weft_type, printed by its name */
+    WEFT_LOG_OPERATION, /* of the library's own texts: a weft_operation, printed by its name */
+    WEFT_LOG_STRING     /* bits: address of the text; on the way to the host: its length in bytes */
 } weft_log_kind;
 
 #define WEFT_LOG_ARGS 8

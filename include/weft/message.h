@@ -39,11 +39,11 @@ extern "C" {
 #define WEFT_ANY      (-1) /* of a receive or probe: from any member; with any tag */
 #define WEFT_TAG_MOST 0x7fffffff
 
-/* What was received, or is there. from: the member. bytes: those sent. */
+/* A message that was received or found. from: the member that sent it. bytes: those sent. */
 typedef struct weft_message {
     int from, tag;
     size_t bytes;
-    weft_status status; /* OK; BOUNDS: it did not fit, and only what fits is in the buffer */
+    weft_status status; /* OK; BOUNDS: the message is longer than the buffer, which is full */
 } weft_message;
 
 /*
@@ -68,12 +68,12 @@ typedef struct weft_message_op {
  */
 WEFT_API weft_status weft_host_send(weft_job *job, weft_comm comm, int to, int tag,
                                     const void *source, size_t bytes);
-/* The same, but returns only when a receive has matched it. */
+/* Sends as weft_host_send, but returns only when a receive has matched the message. */
 WEFT_API weft_status weft_host_send_synchronous(weft_job *job, weft_comm comm, int to, int tag,
                                                 const void *source, size_t bytes);
 /*
- * The same, non-blocking: *op is complete when the blocking call would return. It is zero if that
- * is already so. Errors as above; after an error nothing was begun.
+ * Begin a send, non-blocking: *op is complete when the blocking call would return. It is zero if
+ * that is already so. Errors as of weft_host_send; after an error nothing was begun.
  */
 WEFT_API weft_status weft_host_send_begin(weft_job *job, weft_comm comm, int to, int tag,
                                           const void *source, size_t bytes, weft_message_op *op);
@@ -90,7 +90,7 @@ WEFT_API weft_status weft_host_send_synchronous_begin(weft_job *job, weft_comm c
  */
 WEFT_API weft_status weft_host_receive(weft_job *job, weft_comm comm, int from, int tag,
                                        void *target, size_t most, weft_message *message);
-/* Non-blocking. *op is never zero. */
+/* Begins a receive as weft_host_receive, non-blocking. *op is never zero. */
 WEFT_API weft_status weft_host_receive_begin(weft_job *job, weft_comm comm, int from, int tag,
                                              void *target, size_t most, weft_message_op *op);
 
@@ -105,8 +105,8 @@ WEFT_API weft_status weft_host_receive_begin(weft_job *job, weft_comm comm, int 
 WEFT_API weft_status weft_host_message_wait(weft_job *job, weft_message_op *op,
                                             weft_message *message);
 /*
- * The same, for at most `seconds`. TIMEOUT: the operation and the job go on, and nothing is
- * printed. 0 or less: looks once. WEFT_TIMEOUT_S holds for this wait, too.
+ * Waits as weft_host_message_wait, for at most `seconds`. TIMEOUT: the operation and the job go on,
+ * and nothing is printed. 0 or less: looks once. WEFT_TIMEOUT_S holds for this wait, too.
  */
 WEFT_API weft_status weft_host_message_wait_for(weft_job *job, weft_message_op *op, double seconds,
                                                 weft_message *message);
@@ -116,7 +116,7 @@ WEFT_API weft_status weft_host_message_wait_for(weft_job *job, weft_message_op *
  */
 WEFT_API weft_status weft_host_message_test(weft_job *job, weft_message_op *op, int *done,
                                             weft_message *message);
-/* The same, but does not end it. */
+/* Tests as weft_host_message_test, but does not end the operation. */
 WEFT_API weft_status weft_host_message_look(weft_job *job, weft_message_op op, int *done,
                                             weft_message *message);
 
@@ -150,12 +150,12 @@ WEFT_API weft_status weft_host_message_cancel(weft_job *job, weft_message_op *op
  */
 WEFT_API weft_status weft_host_probe(weft_job *job, weft_comm comm, int from, int tag, int *there,
                                      weft_message *message);
-/* Blocks until there is one. */
+/* Blocks until a message is there that a receive would take. */
 WEFT_API weft_status weft_host_probe_wait(weft_job *job, weft_comm comm, int from, int tag,
                                           weft_message *message);
 /*
- * The same two, but they take the message out of matching. *matched stands for the message, which
- * no other receive finds. One of the calls below receives it.
+ * Probe as weft_host_probe and weft_host_probe_wait, and take the message out of matching. *matched
+ * stands for the message, which no other receive finds. weft_host_receive_matched receives it.
  */
 WEFT_API weft_status weft_host_probe_match(weft_job *job, weft_comm comm, int from, int tag,
                                            int *there, weft_message_op *matched,

@@ -30,8 +30,8 @@ typedef struct weft_gspace weft_gspace;
 
 /* A segment: memory that the members of a group have allocated together, `bytes` bytes at each. */
 typedef struct weft_gspan {
-    weft_gptr base; /* the first member's part */
-    uint64_t bytes;
+    weft_gptr base; /* pointer to the first member's part */
+    uint64_t bytes; /* bytes of each member's part */
     weft_comm group;
     int32_t members;
 } weft_gspan;
@@ -65,10 +65,10 @@ WEFT_API weft_gspace *weft_pgas_space(weft_job *job);
  */
 WEFT_API weft_status weft_host_local_alloc(weft_job *job, size_t bytes, weft_gptr *g);
 /*
- * The same, for memory of a kind. HOST: memory that this host program and this place's ranks both
- * load and store. On a GPU it is a heap of its own, in pinned host memory (WEFT_HOST_HEAP); on a
- * CPU there is one heap. HOST memory is slow for ranks of a GPU, and must not hold words that both
- * sides update.
+ * Allocates as weft_host_local_alloc, memory of a kind. HOST: memory that this host program and
+ * this place's ranks both load and store. On a GPU it is a heap of its own, in pinned host memory
+ * (WEFT_HOST_HEAP); on a CPU there is one heap. HOST memory is slow for ranks of a GPU, and must
+ * not hold words that both sides update.
  */
 typedef enum weft_gkind { WEFT_GKIND_DEVICE, WEFT_GKIND_HOST } weft_gkind;
 WEFT_API weft_status weft_host_local_alloc_kind(weft_job *job, size_t bytes, weft_gkind kind,
@@ -80,8 +80,8 @@ WEFT_API weft_status weft_host_local_alloc_kind(weft_job *job, size_t bytes, wef
 WEFT_API weft_status weft_host_local_free(weft_job *job, weft_gptr g);
 
 /*
- * Numbers of this place's heap; on a GPU of the host programs' part. They are a snapshot if others
- * use it.
+ * Bytes of this place's heap, in all and free; on a GPU of the host programs' part. They are a
+ * snapshot if others use it.
  */
 typedef struct weft_heap_numbers {
     uint64_t bytes, free, largest; /* largest: free bytes in a row, about what one block can have */
@@ -96,11 +96,11 @@ WEFT_API weft_status weft_host_heap_numbers(weft_job *job, weft_heap_numbers *nu
  * calls), MEMORY, LIMIT (WEFT_SEGMENTS).
  */
 WEFT_API weft_status weft_galloc(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span);
-/* The same, but bytes may differ between members; span->bytes is the caller's. */
+/* Allocates as weft_galloc, but bytes may differ between members; span->bytes is the caller's. */
 WEFT_API weft_status weft_galloc_v(weft_job *job, weft_comm group, size_t bytes, weft_gspan *span);
 /*
- * The same, but each member gets the largest size that one asks for; span->bytes is that. Updates
- * reach the word of 8 bytes in which the part ends.
+ * Allocates as weft_galloc, but each member gets the largest size that one asks for, which is
+ * span->bytes. Updates reach the word of 8 bytes in which the part ends.
  */
 WEFT_API weft_status weft_galloc_most(weft_job *job, weft_comm group, size_t bytes,
                                       weft_gspan *span);

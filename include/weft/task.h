@@ -25,10 +25,10 @@ extern "C" {
 
 enum {
     WEFT_TASK_DATA = 8,       /* pieces of data of a task, at most */
-    WEFT_TASK_ARGUMENTS = 96, /* bytes of its arguments, at most */
-    WEFT_TASK_PRIORITIES = 4,
-    WEFT_TASK_BODIES = 32, /* in a list, at most */
-    WEFT_TASK_NAME = 32    /* bytes of a body's name, at most, with the zero */
+    WEFT_TASK_ARGUMENTS = 96, /* bytes of a task's arguments, at most */
+    WEFT_TASK_PRIORITIES = 4, /* priorities are 0 .. WEFT_TASK_PRIORITIES - 1 */
+    WEFT_TASK_BODIES = 32,    /* bodies of a list, at most */
+    WEFT_TASK_NAME = 32       /* bytes of a body's name with its zero, at most */
 };
 
 /* How a body uses data. SCRATCH: memory for the body alone, not initialised; win is not used. */
@@ -48,7 +48,7 @@ typedef struct weft_task_data_desc {
     weft_win win;
     int32_t place;
     uint64_t offset, bytes, pitch;
-    uint32_t rows; /* 0: as 1 */
+    uint32_t rows; /* number of rows; 0: one */
     uint32_t mode; /* a weft_task_mode */
 } weft_task_data_desc;
 
@@ -60,17 +60,17 @@ enum {
     WEFT_TASK_CPU_ONLY = 1, /* runs only where ranks are fibers of a CPU */
     WEFT_TASK_GPU_ONLY = 2, /* runs only where ranks are thread blocks of a GPU */
     WEFT_TASK_HOLD = 4,     /* never leaves its place */
-    WEFT_TASK_FLAGS = 7     /* all of them */
+    WEFT_TASK_FLAGS = 7     /* all flags of a task */
 };
 
 /* Describes a task. All zero except body: no arguments, no data, priority 0. */
 typedef struct weft_task_desc {
-    uint32_t body;     /* an id of the list */
-    uint32_t flags;    /* WEFT_TASK_CPU_ONLY ... */
-    uint32_t priority; /* 0, the first, to 3; tasks of a higher number wait while there are such */
-    uint64_t count;    /* the body is called for each index below count; 0: as 1 */
+    uint32_t body;     /* id of the body in the list */
+    uint32_t flags;    /* any of WEFT_TASK_CPU_ONLY, GPU_ONLY, HOLD */
+    uint32_t priority; /* 0 to 3; a task waits while there are tasks of a lower number */
+    uint64_t count;    /* calls of the body, one for each index below count; 0: one */
     const void *arguments;
-    uint32_t arguments_bytes, datas; /* bytes at arguments; pieces of data */
+    uint32_t arguments_bytes, datas; /* bytes of the arguments; number of pieces in data */
     weft_task_data_desc data[WEFT_TASK_DATA];
 } weft_task_desc;
 
@@ -95,9 +95,9 @@ typedef enum weft_task_status {
 /* A kernel of WEFT_TASK_KERNEL. Another file announces it by WEFT_TASK_KERNEL_DECLARE(name). */
 typedef struct weft_task_kernel {
     const weft_kernel *kernel;
-    const char *const *names; /* of the bodies, by id */
-    uint32_t bodies;
-    uint32_t user_bytes;
+    const char *const *names; /* names of the bodies, by id */
+    uint32_t bodies;          /* number of bodies */
+    uint32_t user_bytes;      /* bytes of the user data */
 } weft_task_kernel;
 #define WEFT_TASK_KERNEL_DECLARE(name) extern const weft_task_kernel name
 
@@ -125,7 +125,7 @@ WEFT_API weft_status weft_task_run(weft_job *job, const weft_task_desc *desc);
  * thread's weft_tasks_finish returned, which ends names, it may be DONE for both. Errors: ARGUMENT.
  */
 WEFT_API weft_status weft_task_wait(weft_job *job, weft_task_id task, weft_task_status *status);
-/* The same without blocking: *status may be QUEUED. */
+/* Tests as weft_task_wait, without blocking: *status may also be QUEUED. */
 WEFT_API weft_status weft_task_test(weft_job *job, weft_task_id task, weft_task_status *status);
 /*
  * Cancels a task: no further call of its body begins at its place. Calls that run go on, unless
@@ -200,13 +200,13 @@ WEFT_API weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs);
 WEFT_API weft_status weft_tasks_free(weft_recording **recording);
 
 typedef struct weft_recording_numbers {
-    uint64_t tasks, edges; /* recorded; what they wait for, in all */
-    uint64_t steps;        /* parts of an epoch: a task, or some calls of one with a count */
-    uint64_t epochs;       /* that have run */
-    uint64_t waited;       /* steps of all recordings of this place that had to wait */
-    uint64_t copies;       /* that this place makes for others in an epoch */
-    uint64_t copied;       /* bytes of these copies */
-    uint64_t plans;        /* how often homes have been chosen */
+    uint64_t tasks, edges; /* tasks recorded; dependences between them */
+    uint64_t steps;  /* steps of an epoch: each is a task, or some calls of one with a count */
+    uint64_t epochs; /* epochs that have run */
+    uint64_t waited; /* steps that had to wait, of all recordings of this place */
+    uint64_t copies; /* copies that this place makes for others in an epoch */
+    uint64_t copied; /* bytes of these copies in an epoch */
+    uint64_t plans;  /* how often homes have been chosen */
 } weft_recording_numbers;
 /* Errors: ARGUMENT. */
 WEFT_API weft_status weft_tasks_recorded(weft_recording *recording,
@@ -226,9 +226,9 @@ WEFT_API weft_status weft_tasks_end(weft_job *job);
 /* What a place has done between weft_tasks_begin and weft_tasks_end. */
 typedef struct weft_task_numbers {
     uint64_t executed; /* calls of bodies by this place's ranks */
-    uint64_t taken;    /* tasks that it took from other places */
-    uint64_t given;    /* tasks that others took from it */
-    uint64_t bytes;    /* moved for those it took, both ways */
+    uint64_t taken;    /* tasks that this place took from others */
+    uint64_t given;    /* tasks that others took from this place */
+    uint64_t bytes;    /* bytes moved for tasks that this place took, both ways */
 } weft_task_numbers;
 /* Gives the numbers of this place, after weft_tasks_end. Errors: STATE. */
 WEFT_API weft_status weft_tasks_numbers(weft_job *job, weft_task_numbers *numbers);
@@ -250,8 +250,8 @@ WEFT_FN uint64_t weft_task_pitch(const weft_task_self *task, int i);
 WEFT_FN const weft_task_data_desc *weft_task_piece(const weft_task_self *task, int i);
 WEFT_FN uint64_t weft_task_index(const weft_task_self *task); /* which call this is, of `count` */
 WEFT_FN void *weft_task_user(const weft_task_self *task);     /* the place's user data */
-/* Whose it is: the place that made it. Its data may be another's (weft_task_piece), as what a body
- * spawns belongs to the place where the body runs. */
+/* Returns the place that created the task. Its data may be another's (weft_task_piece), as what a
+ * body spawns belongs to the place where the body runs. */
 WEFT_FN int weft_task_place(const weft_task_self *task);
 
 /*
@@ -273,7 +273,7 @@ WEFT_FN int weft_task_cancelled(weft_self *self, weft_task_self *task);
 
 /* For WEFT_TASK_KERNEL alone. */
 struct weft_tasks_begun {
-    void *place, *unused; /* task/place.h; device memory */
+    void *place, *unused; /* place: a weft_task_place of task/place.h, in device memory */
 };
 typedef void weft_task_bodies(weft_self *self, weft_task_self *task, uint32_t body,
                               void *arguments);

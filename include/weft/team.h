@@ -41,11 +41,11 @@ typedef struct weft_team_op weft_team_op; /* a collective under way; NULL: none,
  */
 typedef struct weft_combine {
     void (*combine)(const struct weft_combine *combine, const void *from, void *into, size_t count);
-    size_t bytes; /* of an element */
+    size_t bytes; /* bytes of an element */
     int commutes, in_calls;
     uint32_t check;
-    const void *type, *operation; /* of the program's own */
-    int known; /* the elements are of a type of weft's, and combine does what `function` says */
+    const void *type, *operation; /* for `combine` alone */
+    int known; /* 1: elements are of type `element`, and combine does what `function` says */
     weft_type element;
     weft_operation function;
 } weft_combine;
@@ -127,8 +127,8 @@ WEFT_API weft_status weft_team_reduce_scatter(weft_team *team, const void *sourc
                                               const size_t counts[], const weft_combine *combine,
                                               weft_team_op **op);
 /*
- * Reduces those of members 0 to i at target of member i. If `before` is not 0: those of members 0
- * to i - 1; member 0's target does not change.
+ * Reduces the elements of members 0 to i at target of member i. If `before` is not 0: those of
+ * members 0 to i - 1; member 0's target does not change.
  */
 WEFT_API weft_status weft_team_scan(weft_team *team, int before, const void *source, void *target,
                                     size_t count, const weft_combine *combine, weft_team_op **op);
@@ -144,7 +144,7 @@ WEFT_API weft_status weft_team_gather(weft_team *team, int root, const void *sou
 WEFT_API weft_status weft_team_gather_sizes(weft_team *team, int root, const void *source,
                                             size_t bytes, void *target, const size_t sizes[],
                                             const size_t offsets[], weft_team_op **op);
-/* Scatters, the reverse. target NULL at the root: its piece stays where it is. */
+/* Scatters the root's pieces in the order of members. target NULL there: its piece is in place. */
 WEFT_API weft_status weft_team_scatter(weft_team *team, int root, const void *source, void *target,
                                        size_t bytes, weft_team_op **op);
 WEFT_API weft_status weft_team_scatter_sizes(weft_team *team, int root, const void *source,
@@ -186,7 +186,7 @@ WEFT_API weft_status weft_team_exchange(weft_team *team, enum weft_team_kind kin
 WEFT_API weft_status weft_team_test(weft_team_op **op, int *done);
 /* Blocks until it is complete; *op becomes NULL. */
 WEFT_API weft_status weft_team_wait(weft_team_op **op);
-/* The same, for at most `seconds`. TIMEOUT: it goes on, and nothing is printed. */
+/* Waits as weft_team_wait, for at most `seconds`. TIMEOUT: it goes on, and nothing is printed. */
 WEFT_API weft_status weft_team_wait_for(weft_team_op **op, double seconds);
 
 #ifdef __cplusplus

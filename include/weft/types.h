@@ -81,14 +81,14 @@ typedef uint32_t weft_win;
 /* One of several puts with a notification (weft_put_notify_many): its arguments. */
 typedef struct weft_put_item {
     const void *source;
-    size_t bytes, offset; /* offset: in the target's window */
+    size_t bytes, offset; /* bytes to put; offset in the target's window, in bytes */
     int target, tag;
 } weft_put_item;
 
 /* One of several pieces of a put (weft_put_list_notify). */
 typedef struct weft_put_piece {
     const void *source;
-    size_t bytes, offset; /* offset: in the target's window */
+    size_t bytes, offset; /* bytes to put; offset in the target's window, in bytes */
 } weft_put_piece;
 
 /*

@@ -23,9 +23,9 @@ typedef struct weft_self weft_self; /* a rank, as its kernel sees it (device.h) 
 
 /* The half of a kernel that nvcc compiled; for the library alone. */
 typedef struct weft_cuda_kernel {
-    int (*function)(void **function); /* gets its CUfunction; returns a cudaError_t */
-    size_t self_bytes;                /* size of a rank's state, as that compiler saw it */
-    int queues;                       /* whether its ranks can drive some (queue.h) */
+    int (*function)(void **function); /* gives the kernel's CUfunction; returns a cudaError_t */
+    size_t self_bytes;                /* bytes of a rank's state, as nvcc laid it out */
+    int queues;                       /* 1: its ranks can drive queues (queue.h) */
 } weft_cuda_kernel;
 
 /* A kernel, defined by WEFT_KERNEL(name, ...) in a file that includes device.h. */
@@ -33,10 +33,10 @@ typedef struct weft_kernel {
     const char *name;
     void (*cpu)(weft_self *self, void *user);
     const weft_cuda_kernel *cuda; /* NULL when the program was built without nvcc */
-    size_t user_bytes;            /* size of the user data that the kernel expects */
+    size_t user_bytes;            /* bytes of user data that the kernel expects */
     size_t shared_bytes;          /* bytes of weft_shared that each rank should have */
     size_t shared_least;          /* bytes of weft_shared that each rank must have */
-    int collectives;              /* whether its ranks get memory for those of coll.h */
+    int collectives;              /* 1: its ranks get memory for the collectives of coll.h */
 } weft_kernel;
 
 /* Announces a kernel that another file defines. */
@@ -45,12 +45,12 @@ typedef struct weft_kernel {
 typedef struct weft_numbers {
     int ranks;      /* ranks of the whole job; 0 before weft_prepare */
     int ranks_here; /* ranks of this process's device */
-    int first_rank; /* world rank of the first of them */
+    int first_rank; /* world rank of this device's first rank */
     int threads;    /* threads in each rank (on the CPU device 1, or up to WEFT_CPU_THREADS) */
-    int processes, process; /* how many, and which one this is */
-    int devices, device;    /* distinct devices of the job, and the one this process drives */
-    int nodes, node;        /* distinct hosts of the job, and this one */
-    /* Of this node: the job's processes, distinct devices that they drive, and which these are. */
+    int processes, process; /* processes of the job; number of this one */
+    int devices, device;    /* distinct devices of the job; number of this process's */
+    int nodes, node;        /* distinct hosts of the job; number of this process's */
+    /* Processes of the job on this host, devices that they drive, and the numbers of this one's. */
     int node_processes, node_process;
     int node_devices, node_device;
 } weft_numbers;
@@ -162,9 +162,9 @@ WEFT_API int weft_first_rank_of(const weft_job *job, int process);
 WEFT_API int weft_ranks_of(const weft_job *job, int process);
 
 /*
- * Give the kind of device that a process drives, and its number among the job's devices; NONE and
- * -1 as above. One job may have processes on GPUs and on CPUs. Known when weft_open returns, the
- * same on all processes. Any thread; does not block.
+ * Give the kind of device that a process drives, and its number among the job's devices; for a bad
+ * process, or if job is NULL, NONE and -1. One job may have processes on GPUs and on CPUs. Known
+ * when weft_open returns, the same on all processes. Any thread; does not block.
  */
 WEFT_API weft_kind weft_process_kind(const weft_job *job, int process);
 WEFT_API int weft_device_of(const weft_job *job, int process);
