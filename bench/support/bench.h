@@ -15,9 +15,9 @@ enum { BENCH_WINDOW = 64 }; /* messages of a bandwidth measurement's repetition 
 struct bench_pair {
     size_t slots;              /* messages in one repetition, each from and to a place of its own */
     bool answered;             /* the data goes back as well, as many messages again */
-    const char *repeats_title; /* of the columns of the result */
-    const char *value_title;
-    double (*value)(size_t bytes, uint64_t repeats, double seconds); /* of so many repetitions */
+    const char *repeats_title; /* title of the result's column of repetitions */
+    const char *value_title;   /* title of the result's column of values */
+    double (*value)(size_t bytes, uint64_t repeats, double seconds); /* gives the line's value */
 };
 
 extern const struct bench_pair bench_latency; /* ping-pong: half a round trip in microseconds */
@@ -26,16 +26,15 @@ extern const struct bench_pair
 extern const struct bench_pair bench_flush; /* put and flush: microseconds */
 
 struct bench_options {
-    size_t from,
-        to; /* message sizes: from, 2 from, 4 from, ... to; powers of two from 8 on, or 4 */
+    size_t from, to;  /* bytes of a message, first and last: powers of two from 8 on, or 4 */
     uint64_t repeats; /* see bench_repeats */
-    int ranks;        /* of the whole job, in weft's barrier bench */
+    int ranks;        /* ranks of the whole job, in weft's barrier bench */
     int more;         /* ranks of each process beside its first */
     int form;         /* index into the forms that the program offers */
-    enum bench_memory { BENCH_MALLOC, BENCH_REGISTERED, BENCH_PART } memory; /* of the host */
+    enum bench_memory { BENCH_MALLOC, BENCH_REGISTERED, BENCH_PART } memory; /* host memory used */
 };
 
-/* Which options a program has besides --repeats; or them together. WORDS: sizes, 4 bytes too. */
+/* Options that a program has besides --repeats, as bits. WORDS: sizes may be 4 bytes, too. */
 enum {
     BENCH_HAS_SIZES = 1,
     BENCH_HAS_RANKS = 2,
@@ -55,7 +54,7 @@ void bench_parse(struct bench_options *options, int argc, char **argv, int has, 
 /* How often to repeat a size in one timed interval: fewer for large ones, 1 % at least. */
 uint64_t bench_repeats(const struct bench_options *options, size_t bytes);
 
-/* Untimed repetitions before it. */
+/* Untimed repetitions before the timed interval. */
 uint64_t bench_warm_up(uint64_t repeats);
 
 /* Monotonic seconds. */
