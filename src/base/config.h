@@ -90,7 +90,7 @@ enum weft_config_kind { WEFT_INT, WEFT_SIZE, WEFT_REAL, WEFT_CHOICE, WEFT_TEXT }
 struct weft_config_row {
     const char *name;
     enum weft_config_kind kind;
-    size_t at; /* of the field */
+    size_t at; /* offset of the field in struct weft_config */
     const char *def, *unit, *words, *doc;
     double min, max;
 };

@@ -30,9 +30,9 @@ struct weft_fiber {
     struct weft_context context;
     void (*run)(void *);
     void *argument;
-    void *map; /* NULL: adopted. The guard, then the stack */
+    void *map; /* mapping of the guard and the stack; NULL: adopted */
     size_t map_bytes;
-    const void *stack; /* the lowest address; of an adopted one, known once it was left */
+    const void *stack; /* lowest address of the stack; an adopted one's is known once it was left */
     size_t stack_bytes;
     void *sanitizer; /* TSan's fiber, or ASan's fake stack */
 };
@@ -107,7 +107,7 @@ void weft_fiber_acquire(const void *place)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 
-/* Where it lies there may have been a stack that was left in the middle of its functions. */
+/* Makes the stack usable: one may have lain there that was left in the middle of its functions. */
 static void sanitizer_create(struct weft_fiber *fiber)
 {
     __asan_unpoison_memory_region(fiber->stack, fiber->stack_bytes);

@@ -36,15 +36,15 @@ void weft_fiber_switch(struct weft_fiber *from, struct weft_fiber *to);
  */
 void weft_fiber_destroy(struct weft_fiber *fiber);
 
-/* The same, but the memory of its stack stays, for the caller to munmap. Not of an adopted one. */
+/* Destroys a fiber, not an adopted one; leaves its stack's memory, for the caller to munmap. */
 struct weft_stack {
     void *map;
     size_t bytes;
 } weft_fiber_leave_stack(struct weft_fiber *fiber);
 
 /*
- * What fibers of one thread did before they said release of a place happened before what they do
- * after they say acquire of it: for ThreadSanitizer, which takes them for several threads. And for
+ * For ThreadSanitizer, which takes fibers of one thread for several threads: what they did before
+ * they said release of a place happened before what they do after they say acquire of it. UNSEEN:
  * functions whose accesses it must not see, as they belong to whoever runs.
  */
 void weft_fiber_release(const void *place);

@@ -60,7 +60,7 @@ static void futex_wake(uint32_t *word, int sleepers, bool shared)
         broken("futex wake", word);
 }
 
-static const uint64_t ROUND_NS = 3600000000000; /* of a wait without an end */
+static const uint64_t ROUND_NS = 3600000000000; /* of a futex wait without an end */
 
 #if defined(__GNUC__) && !defined(__clang__)
 #define NOT_FOR_TSAN __attribute__((no_sanitize("thread")))
@@ -137,7 +137,7 @@ NOT_FOR_TSAN void weft_bell_ring_for(struct weft_bell *bell, const uint32_t *wai
         weft_bell_ring(bell);
 }
 
-/* Who has waited takes it as 2, since others may still sleep; unlocking a 2 wakes one of them. */
+/* Waits for the lock and takes it as 2, since others may still sleep: unlocking a 2 wakes one. */
 void weft_lock_wait(struct weft_lock *lock)
 {
     if (weft_model != NULL)

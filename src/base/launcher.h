@@ -8,14 +8,14 @@
 #include <stdbool.h>
 
 struct weft_launcher {
-    const char *name; /* for messages; NULL: none of those known has started this process */
-    const char *mpi;  /* whose it is: "openmpi", "mpich"; NULL: one that serves several */
-    int processes;    /* 0: it does not say */
+    const char *name; /* the launcher's name, for messages; NULL: none that is known */
+    const char *mpi;  /* MPI of the launcher: "openmpi", "mpich"; NULL: it serves several */
+    int processes;    /* processes that it started; 0: it does not say */
 };
 
 struct weft_launcher weft_launcher(void);
 
-/* Whether one that speaks PMIx has, whatever else it speaks. */
+/* Whether a launcher that speaks PMIx has started this process, whatever else it speaks. */
 bool weft_launcher_pmix(void);
 
 /* Which GPUs the program may see, as CUDA's driver reads it (CUDA_VISIBLE_DEVICES); NULL: all. */

@@ -32,7 +32,7 @@ bool weft_host_is_loopback(const char *host);
  */
 bool weft_netif_fits(const struct ifaddrs *entry, const char *interface);
 
-#define WEFT_ROOT_BYTES 128 /* of WEFT_ROOT, as in settings.def, the end included */
+#define WEFT_ROOT_BYTES 128 /* bytes of WEFT_ROOT with its end, as in settings.def */
 #define WEFT_ROOTS_MAX  8
 
 /* Where process 0 listens, taken apart. */
@@ -42,8 +42,8 @@ struct weft_root {
 };
 
 /*
- * HOST:PORT, or [HOST]:PORT for IPv6; several, to be tried in turn, with commas between. How many;
- * 0, in silence, if one of them is malformed or they are too many.
+ * Takes apart HOST:PORT, or [HOST]:PORT for IPv6; several, to be tried in turn, with commas
+ * between. Returns how many; 0, in silence, if one is malformed or they are too many.
  */
 int weft_roots_parse(struct weft_root roots[WEFT_ROOTS_MAX], const char *text);
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /*
- * poll, but of the entries with fd >= 0 alone: the kernel compares their number with ulimit -n.
+ * Polls the entries with fd >= 0 alone: the kernel compares the number of entries with ulimit -n.
  * After the `count` entries there is room for as many. revents are set if the result is above 0.
  */
 int weft_poll_open(struct pollfd *all, size_t count, int timeout_ms);

@@ -17,15 +17,15 @@ enum weft_level { WEFT_SAY_ERROR, WEFT_SAY_WARN, WEFT_SAY_INFO };
 /* What is remembered of a task: a thread's own, or kept by the model for each of its tasks. */
 enum { WEFT_SAY_LINE = 1024 };
 struct weft_say_task {
-    int process;              /* see weft_say_process */
-    enum weft_level errors;   /* see weft_err_level */
+    int process;              /* process that the task speaks for: weft_say_process */
+    enum weft_level errors;   /* level of the task's errors: weft_err_level */
     bool said;                /* `last` was printed */
-    char last[WEFT_SAY_LINE]; /* see weft_err_last */
+    char last[WEFT_SAY_LINE]; /* text of the task's last error: weft_err_last */
 };
 
 /* Messages above this level are dropped; default WEFT_SAY_WARN. */
 void weft_say_level(enum weft_level level);
-/* Where messages go from now on, in place of stderr; before other threads speak. */
+/* Sends messages to `file` in place of stderr from now on; called before other threads speak. */
 void weft_say_to(int file);
 
 /* As vsnprintf, in the locale C. */
@@ -64,8 +64,8 @@ void weft_err_say(weft_status status, const char *format, ...)
     } while (0)
 
 /*
- * From now on weft_err says this task's errors at that level; the one before. WEFT_SAY_INFO is for
- * a trial whose failure is no error: its text is kept all the same.
+ * Sets the level at which weft_err says this task's errors; returns the one before. WEFT_SAY_INFO
+ * is for a trial whose failure is no error: its text is kept all the same.
  */
 enum weft_level weft_err_level(enum weft_level level);
 
@@ -75,9 +75,9 @@ bool weft_err_was_said(const char *text);
 /* The text of this task's last weft_err; "" if none. */
 const char *weft_err_last(void);
 
-/* Which process of the job the calling task speaks for (-1: not known yet; no prefix then). */
+/* Sets the process that the calling task speaks for (-1: not known yet; no prefix then). */
 void weft_say_process(int process);
-/* The same for all threads of this process that have not said it of themselves. */
+/* Sets the process for all threads of this one that have not set it for themselves. */
 void weft_say_process_of_all(int process);
 
 /* Names without WEFT_; "?": there is no such type, or operation. */

@@ -14,13 +14,12 @@
 
 /* How another process reaches the memory. Travels as bytes: hostile until checked by map. */
 struct weft_share {
-    uint64_t bytes;        /* as allocated: a multiple of the page size */
-    uint64_t address;      /* in the owner's address space */
-    uint64_t device, file; /* which file it is: pid and fd may mean another, later or elsewhere;
-                              file 0: memory of a GPU */
-    int32_t pid;
-    int32_t fd;                     /* negative: memory of a GPU, whose handle travels as bytes */
-    unsigned char bytes_passed[64]; /* that handle (device/cuda/memory.c) */
+    uint64_t bytes;        /* bytes allocated: a multiple of the page size */
+    uint64_t address;      /* address of the memory in its owner's address space */
+    uint64_t device, file; /* the file: pid and fd may mean another one; file 0: a GPU's memory */
+    int32_t pid;           /* process that owns the memory */
+    int32_t fd;            /* open file in the owner; negative: memory of a GPU */
+    unsigned char bytes_passed[64]; /* handle of a GPU's memory (device/cuda/memory.c) */
 };
 static_assert(sizeof(struct weft_share) == 104, "a share travels as its bytes: no padding");
 

@@ -40,7 +40,7 @@ static void block_signals(sigset_t *before)
     pthread_sigmask(SIG_BLOCK, &all, before);
 }
 
-/* With what the limit of stacks says (ulimit -s), but never less than weft and libraries need. */
+/* Starts the thread with a stack as ulimit -s says, but never less than libraries need. */
 static int create(struct weft_task *task)
 {
     enum { LEAST = 1 << 20 };

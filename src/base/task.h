@@ -43,8 +43,8 @@ uint64_t weft_now_ns(void);
  * after timeout_ns, and may end early. A bell orders no data: that is the labels' task.
  */
 struct weft_bell {
-    uint32_t rung;     /* futex word */
-    uint32_t sleepers; /* how many are between prepare and the end of sleep or cancel */
+    uint32_t rung;     /* number of rings that woke sleepers; the futex word */
+    uint32_t sleepers; /* tasks between prepare and the end of sleep or cancel */
 };
 
 uint32_t weft_bell_prepare(struct weft_bell *bell);
@@ -63,12 +63,12 @@ void weft_bell_wake(struct weft_bell *bell);
 
 /* Wakes all sleepers; a load and a fence when there are none. */
 void weft_bell_ring(struct weft_bell *bell);
-/* The same only if the word, to which sleepers of one kind have added, is not 0. */
+/* Rings only if the word, to which sleepers of one kind have added, is not 0. */
 void weft_bell_ring_for(struct weft_bell *bell, const uint32_t *waiting);
 
 /*
- * The same without the fence: may miss a sleeper that lies down at this very moment. For changes
- * that are not worth a fence because the sleepers' timeout, a millisecond, bounds the damage.
+ * Rings without the fence: may miss a sleeper that lies down at this very moment. For changes that
+ * are not worth a fence because the sleepers' timeout, a millisecond, bounds the damage.
  */
 static inline __attribute__((always_inline)) void weft_bell_nudge(struct weft_bell *bell)
 {
@@ -78,8 +78,8 @@ static inline __attribute__((always_inline)) void weft_bell_nudge(struct weft_be
 }
 
 /*
- * The same right after an atomic add, which on x86 is a fence itself to the processor. To the
- * compiler it is a release only: it must not move the load of `sleepers` before it.
+ * Rings right after an atomic add, which on x86 is a fence itself to the processor. To the compiler
+ * it is a release only: it must not move the load of `sleepers` before it.
  */
 static inline void weft_bell_ring_added(struct weft_bell *bell)
 {
