@@ -90,13 +90,13 @@ enum { STARTS, RUNS, ENDS, OVER };
 static struct {
     const struct weft_mpi_ops *ops;
     enum weft_mpi_level wanted;
-    int error; /* of MPI_Init_thread */
-    uint32_t stage;
+    int error;      /* what MPI_Init_thread returned */
+    uint32_t stage; /* STARTS, RUNS, ENDS or OVER */
     struct weft_bell bell;
     struct weft_task task;
-    bool is_thread, stuck; /* stuck: nobody waits for MPI_Init_thread any more */
-    uint32_t forks;        /* of which process this is */
-    double patience_s;     /* with MPI_Finalize, before that is said; 0: for ever */
+    bool is_thread, stuck; /* a thread calls MPI; nobody waits any more for MPI_Init_thread */
+    uint32_t forks;        /* weft_forks when MPI was initialised */
+    double patience_s;     /* seconds in MPI_Finalize before a warning; 0: none */
 } life;
 
 static void enter(uint32_t stage)

@@ -36,14 +36,14 @@ enum weft_mpi_level {
  * init and finalize. Threads: as the level allows.
  */
 struct weft_mpi_ops {
-    uint32_t table; /* WEFT_MPI_TABLE */
+    uint32_t table; /* WEFT_MPI_TABLE, as the module was compiled */
     const char *name;
 
-    /* The library's own words about its version; before init, too. */
+    /* Gives MPI's own text about its version; before init, too. */
     void (*describe)(char *text, size_t bytes);
     void (*explain)(int error, char *text, size_t bytes);
-    bool (*truncated)(int error); /* a message was longer than the buffer for it */
-    /* Whether anybody has, in this process. */
+    bool (*truncated)(int error); /* whether a message was longer than its buffer */
+    /* Whether anybody in this process has initialised, or finalised, MPI. */
     bool (*initialized)(void);
     bool (*finalized)(void);
     /* Blocking, all processes of the launch. Errors of the world's communicator are returned. */
@@ -52,23 +52,23 @@ struct weft_mpi_ops {
     int (*level)(enum weft_mpi_level *level);
     int (*world)(int *rank, int *size);
 
-    /* Collective. from NULL: the world. */
+    /* Begins to duplicate a communicator. Collective. from NULL: the world. */
     int (*duplicate)(const struct weft_mpi_handle *from, struct weft_mpi_handle *comm,
                      struct weft_mpi_handle *request);
-    int (*return_errors)(const struct weft_mpi_handle *comm); /* instead of ending the program */
+    int (*return_errors)(const struct weft_mpi_handle *comm); /* does not end the program */
     int (*release)(struct weft_mpi_handle *comm);
     int (*allgather)(const struct weft_mpi_handle *comm, const void *mine, size_t bytes, void *all,
                      struct weft_mpi_handle *request);
 
-    /* Bytes. The buffer is the library's until the request is done. At most INT_MAX bytes. */
+    /* Begins to send at most INT_MAX bytes; the buffer is in use until the request is done. */
     int (*isend)(const struct weft_mpi_handle *comm, const void *buffer, size_t bytes, int to,
                  int tag, struct weft_mpi_handle *request);
-    /* from -1: of anybody. Those of one tag take messages in the order of their posting. */
+    /* Begins to receive. from -1: from anybody. Receives of one tag match in order of posting. */
     int (*irecv)(const struct weft_mpi_handle *comm, void *buffer, size_t bytes, int from, int tag,
                  struct weft_mpi_handle *request);
-    /* *done: the request is gone. Of an irecv: how many bytes came, and *from whom. */
+    /* Tests a request. *done: it is gone. Of an irecv: how many bytes came, and *from whom. */
     int (*test)(struct weft_mpi_handle *request, bool *done, size_t *bytes, int *from);
-    int (*cancel)(struct weft_mpi_handle *request); /* of an irecv: it is gone */
+    int (*cancel)(struct weft_mpi_handle *request); /* cancels an irecv: the request is gone */
 };
 
 /* What a module exports, under this name. */
@@ -77,9 +77,9 @@ struct weft_mpi_ops {
 /* The MPI of this process, once it runs. */
 struct weft_mpi_library {
     const struct weft_mpi_ops *ops;
-    struct weft_mpi_handle comm; /* weft's own duplicate of the world */
+    struct weft_mpi_handle comm; /* duplicate of the world, for the library alone */
     enum weft_mpi_level level;
-    int rank, size; /* in the world */
+    int rank, size; /* this process in the world; processes of the world */
 };
 
 /*
@@ -97,8 +97,8 @@ bool weft_mpi_launched(int *size);
 weft_status weft_mpi_start(const struct weft_mpi_library **library,
                            const struct weft_config *config);
 
-/* Another communicator of the same processes, which returns errors; collective. from NULL: the
- * world. Errors: NETWORK, TIMEOUT. */
+/* Duplicates a communicator, with errors returned. Collective. from NULL: the world. Errors:
+ * NETWORK, TIMEOUT. */
 weft_status weft_mpi_duplicate(const struct weft_mpi_ops *ops, const struct weft_mpi_handle *from,
                                struct weft_mpi_handle *comm, double seconds);
 
