@@ -17,35 +17,35 @@
 #include <stdbool.h>
 
 enum {
-    WEFT_ASKS = 16,                   /* under way at once from one process to another */
+    WEFT_ASKS = 16,                   /* asks under way at once from one process to another */
     WEFT_ASK_ROOM = WEFT_INLINE_MOST, /* bytes of operands, and of an answer in a mailbox */
     WEFT_ASK_GET = 15                 /* `how` of an ask that changes nothing */
 };
 
 struct weft_ask {
-    uint64_t key, offset;  /* what of the owner's memory, as in a put */
-    uint64_t width, pitch; /* of the rows of a get; of an update: its bytes, and 0 */
-    uint64_t reply_key, reply_offset, reply_pitch;
-    uint32_t height;
-    uint8_t how; /* weft_change */
-    uint8_t type;
-    uint8_t wants; /* an update: the old values are the answer's data */
+    uint64_t key, offset;  /* the owner's memory: network key of the region; offset in it */
+    uint64_t width, pitch; /* get: bytes of a row, and between rows; update: bytes of operands, 0 */
+    uint64_t reply_key, reply_offset, reply_pitch; /* where the answer goes in the asker's memory */
+    uint32_t height;                               /* rows of a get */
+    uint8_t how;   /* WEFT_ASK_GET, or what an update does (weft_change) */
+    uint8_t type;  /* weft_type of an update */
+    uint8_t wants; /* 1: the old values of an update are the answer's data */
     uint8_t unused;
 };
 
 struct weft_post {
     struct weft_ask ask;
-    unsigned char operands[WEFT_ASK_ROOM]; /* by whoever asks this process */
-    unsigned char answer[WEFT_ASK_ROOM];   /* by whoever this process has asked */
+    unsigned char operands[WEFT_ASK_ROOM]; /* of the other's ask, which wrote them */
+    unsigned char answer[WEFT_ASK_ROOM];   /* to this process's ask, written by the other */
 };
 
 static_assert(sizeof(struct weft_ask) == 64, "an ask is a line");
 
 /*
- * In a command: its tag says how, and what about. bits 0 to 3: how; 4 to 6: the type; 7: the answer
- * goes to the rank's link; 8 to 15: the tag to notify, with WEFT_COMMAND_NOTIFY. A get has where
- * its data goes in `source` and `source_pitch`; an update has its operands within or behind, and in
- * `pitch` where the old values go (0: nowhere).
+ * A command that asks says in its tag how, and what about. bits 0 to 3: how; 4 to 6: the type; 7:
+ * the answer goes to the rank's link; 8 to 15: the tag to notify, with WEFT_COMMAND_NOTIFY. A get
+ * has where its data goes in `source` and `source_pitch`; an update has its operands within or
+ * behind, and in `pitch` where the old values go (0: nowhere).
  */
 enum { WEFT_ASK_TO_LINK = 128 };
 

@@ -16,13 +16,13 @@
 #include <assert.h>
 
 enum {
-    WEFT_CCL_MEMBERS = 8,       /* at most */
+    WEFT_CCL_MEMBERS = 8,       /* members of a ccl, at most */
     WEFT_CCL_STEP = 8192,       /* bytes that a step of flagged words moves from each to each */
-    WEFT_CCL_PIECE = 32768,     /* bytes of a buffer, of which at most so many are used */
-    WEFT_CCL_PAIR_COLUMNS = 16, /* that exchanges of pairs have, at most */
+    WEFT_CCL_PIECE = 32768,     /* bytes of a buffer for a piece; a piece may be shorter */
+    WEFT_CCL_PAIR_COLUMNS = 16, /* columns for exchanges of pairs, at most */
     WEFT_CCL_DEPTH = 4,         /* buffers for what one member sends in one phase */
-    WEFT_CCL_THREADS = 512, /* that move data in a launched kernel; a warp more tells and hears */
-    WEFT_CCL_EACH = 4096    /* bytes for which a call has a column more */
+    WEFT_CCL_THREADS = 512, /* threads that move data in a launched kernel; one warp more signals */
+    WEFT_CCL_EACH = 4096    /* bytes of a call for each further column */
 };
 
 /* The calls. */
@@ -41,7 +41,7 @@ enum weft_ccl_what {
     WEFT_CCL_COMBINE
 };
 
-/* What all members must agree on, as a head carries it. count: below 2^50. */
+/* Packs what all members must agree on into a head. count: below 2^50. */
 WEFT_INLINE uint64_t weft_ccl_head(uint32_t what, uint32_t type, uint32_t operation, uint32_t root,
                                    uint64_t count)
 {
@@ -69,29 +69,29 @@ struct weft_ccl_pair {
 
 /* What a column keeps from call to call, in its member's own memory; loaded at once. */
 struct weft_ccl_counters {
-    uint64_t words;  /* steps of flagged words; the lower half is the flag, and never 0 */
-    uint64_t pieces; /* steps of pieces */
-    uint64_t calls;
+    uint64_t words;  /* steps of flagged words so far; the lower half is the flag, never 0 */
+    uint64_t pieces; /* steps of pieces so far */
+    uint64_t calls;  /* calls so far */
     uint32_t broken; /* a call has failed: no other begins */
     uint32_t unused;
 } __attribute__((aligned(32)));
 
-/* Of a call that has failed by a member, or waits for it; in host memory. Each word by itself. */
+/* Why a call failed by a member, or that it waits for one; in host memory, word by word. */
 struct weft_ccl_trouble {
-    uint64_t own, other; /* heads; other: only of a mismatch */
-    uint64_t state;      /* 0, or a weft_status, and from bit 8 on the number of the call */
-    uint64_t waits;      /* the number of a call that waits for long; 0: none does */
+    uint64_t own, other; /* heads of the own call and of the member's; other: only of a mismatch */
+    uint64_t state;      /* 0, or a weft_status; from bit 8 on the number of the call */
+    uint64_t waits;      /* number of a call that waits for long; 0: none does */
 };
 
-/* What kernels know. The offsets are of a column's part of a room, which begins with words. */
+/* A ccl as kernels know it. A column's part of a room begins with words. */
 struct weft_ccl_view {
     int32_t members, me, columns;
-    uint32_t few;   /* a call that sends at most so many bytes in a column goes by flagged words */
+    uint32_t few;   /* bytes that a call sends in a column by flagged words, at most */
     uint32_t piece; /* bytes of a piece */
     uint32_t unused;
-    uint64_t pairs, pair_part; /* where those of pairs are in a room, and bytes of a column's */
-    uint64_t heads, flags, pieces, part;   /* offsets, and bytes of a part */
-    unsigned char *room[WEFT_CCL_MEMBERS]; /* of each member, as it is mapped here */
+    uint64_t pairs, pair_part; /* offset of the pairs' parts in a room; bytes of a column's */
+    uint64_t heads, flags, pieces, part;   /* offsets in a column's part; bytes of that */
+    unsigned char *room[WEFT_CCL_MEMBERS]; /* room of each member, as it is mapped here */
     struct weft_ccl_counters *counters;    /* by column */
     struct weft_ccl_pair *pair;            /* by column and member */
     const uint32_t *stop;                  /* not 0: the job has failed */

@@ -35,17 +35,17 @@ enum {
     WEFT_CHANNELS_IN = 15,  /* channels into one rank */
     WEFT_CHANNELS_OUT = 16, /* channels out of one rank */
     WEFT_RING_LINES = 4096, /* lines of a channel; a power of two */
-    WEFT_EAGER_MOST = 1024, /* largest payload in bytes */
-    WEFT_CHANNEL_NONE = -1  /* in a box: the pool was empty */
+    WEFT_EAGER_MOST = 1024, /* bytes of a payload, at most */
+    WEFT_CHANNEL_NONE = -1  /* index in a box: the pool was empty */
 };
 
-/* A slot's. asked: how many senders asked; channel: index + 1, 0 until its sender has named it. */
+/* A slot's box. asked: senders that asked; channel: index + 1, 0 until its sender has named it. */
 struct weft_box {
     uint32_t asked;
     int32_t channel[WEFT_CHANNELS_IN];
 };
 
-/* A channel's. open: the target looks into it. taken: lines that the target has read, in all. */
+/* A channel's control. open: the target looks into it. taken: lines that the target has read. */
 struct weft_channel {
     uint32_t open, taken;
     uint32_t unused[14];
@@ -54,30 +54,30 @@ struct weft_channel {
 static_assert(sizeof(struct weft_box) == 64, "boxes do not share lines");
 static_assert(sizeof(struct weft_channel) == 64, "channels do not share lines");
 
-/* The sender's end. */
+/* The sender's end of a channel. */
 enum weft_out_state { WEFT_OUT_NEW, WEFT_OUT_ASKED, WEFT_OUT_OPEN, WEFT_OUT_REFUSED };
 /* FENCE: fence what went directly. SAY: tell that it stands for more than channels brought. */
 enum weft_out_dirty { WEFT_OUT_FENCE = 1, WEFT_OUT_SAY = 2 };
 struct weft_out {
-    int32_t process;    /* the target's */
-    uint32_t slot;      /* the target's; 0: nobody's */
-    uint32_t state;     /* a weft_out_state */
-    uint32_t talks;     /* NEW: puts that would fit; ASKED: such puts since */
+    int32_t process;    /* process of the target */
+    uint32_t slot;      /* slot of the target; 0: this end is unused */
+    uint32_t state;     /* enum weft_out_state */
+    uint32_t talks;     /* NEW: puts so far that would fit; ASKED: such puts since it asked */
     uint32_t head;      /* next line to write */
-    uint32_t taken;     /* the channel's, as last seen */
-    uint32_t dirty;     /* what the next message has to do besides: of weft_out_dirty */
-    uint32_t data_end;  /* after the last line of a payload */
-    uint64_t low, high; /* while taken is before data_end: where uncopied payloads may go */
+    uint32_t taken;     /* lines that the target has taken, as last seen */
+    uint32_t dirty;     /* set of weft_out_dirty: what the next message does besides */
+    uint32_t data_end;  /* line after the last one of a payload */
+    uint64_t low, high; /* addresses of payloads not yet copied, while taken is before data_end */
     struct weft_channel *channel;
     struct weft_ring_line *ring;
 };
 
-/* The target's end. */
+/* The target's end of a channel. */
 struct weft_in {
     struct weft_ring_line *ring;
     struct weft_channel *channel;
     uint32_t tail;  /* next line to read */
-    uint32_t given; /* lines that the sender was told of as read */
+    uint32_t given; /* lines that the sender knows to be read */
     uint32_t bye;   /* the sender has ended */
     uint32_t unused;
 };
@@ -114,7 +114,7 @@ WEFT_INLINE struct weft_ring_line *weft_channels_ring(unsigned char *area, uint3
 
 struct weft_head {
     uint64_t address;
-    uint32_t bytes, left; /* the payload's length; what is left over of the payload */
+    uint32_t bytes, left; /* bytes of the payload; its last bytes, which fill no line */
     uint32_t tag;
     bool notice, bye, release; /* release: it stands for more than channels brought */
 };

@@ -15,9 +15,9 @@
 
 enum { WEFT_COLL_CELL = 256, WEFT_COLL_DATA = 208 };
 
-/* What a rank calls: the same on all ranks, but for the padding nothing is free. */
+/* What a rank calls. All fields but the padding are the same on all ranks. */
 struct weft_coll_call {
-    uint32_t barriers; /* of the communicator that this rank had done before */
+    uint32_t barriers; /* barriers of the communicator that this rank had done before */
     uint8_t what, type, operation, unused;
     int32_t root;
     uint32_t unused2;
@@ -26,18 +26,18 @@ struct weft_coll_call {
 
 struct weft_coll_cell {
     struct weft_coll_call call;
-    unsigned char *source, *target; /* for ranks of the same process */
+    unsigned char *source, *target; /* addresses, for ranks of the same process */
     uint64_t unused;
-    unsigned char data[WEFT_COLL_DATA]; /* a small source itself */
+    unsigned char data[WEFT_COLL_DATA]; /* copy of the source, if it is small */
 };
 
 static_assert(sizeof(struct weft_coll_cell) == WEFT_COLL_CELL, "cells of all ranks are alike");
 
 /* What a rank knows of a communicator of several processes. */
 struct weft_coll_known {
-    uint32_t comm;   /* its handle */
-    uint32_t win;    /* the window over this memory of its members; stale: there is none */
-    uint32_t mapped; /* every member maps that of every other */
+    uint32_t comm;   /* handle of the communicator */
+    uint32_t win;    /* window over this memory of all members; stale: there is none */
+    uint32_t mapped; /* 1: every member maps this memory of every other */
     uint32_t unused;
 };
 

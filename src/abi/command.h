@@ -24,8 +24,8 @@ enum weft_command_kind {
     WEFT_COMMAND_BARRIER,    /* barrier word: target is a process, offset the word */
     WEFT_COMMAND_COLLECTIVE, /* tag is a weft_collective_op; the host answers with a reply */
     WEFT_COMMAND_LOG,        /* inline: format, values, their text; in the ring of logs */
-    WEFT_COMMAND_FAIL,       /* such a text as a command; tag is the status; the job ends */
-    WEFT_COMMAND_FLUSH,      /* it waits until what came before is delivered; target is a process */
+    WEFT_COMMAND_FAIL,       /* an error's text, as of LOG, in the command ring; tag: its status */
+    WEFT_COMMAND_FLUSH,      /* waits until all before it is delivered at a process, the target */
     WEFT_COMMAND_ASK         /* a get or an update of memory that is not mapped: abi/ask.h */
 };
 
@@ -38,9 +38,9 @@ enum weft_command_flag {
 };
 
 enum {
-    WEFT_INLINE_MOST = 1024, /* the most that WEFT_INLINE may be (rank/settings.def) */
-    WEFT_WITHIN_MOST = 16,
-    WEFT_COMMANDS_A_TURN = 32 /* of a rank, that its host takes before it looks at the next */
+    WEFT_INLINE_MOST = 1024,  /* bytes that WEFT_INLINE may be, at most (rank/settings.def) */
+    WEFT_WITHIN_MOST = 16,    /* bytes of a payload inside a command, at most */
+    WEFT_COMMANDS_A_TURN = 32 /* commands of a rank that its host takes in one turn */
 };
 
 enum weft_collective_op {
@@ -54,14 +54,14 @@ struct weft_command {
     uint8_t kind;
     uint8_t flags;
     uint16_t tag;
-    uint32_t object; /* window or communicator */
-    uint32_t target; /* member of it, or process */
-    uint32_t height; /* rows of a put; arguments of a log */
-    uint64_t offset; /* in the target's window; length of a log's format */
-    uint64_t source; /* address */
-    uint64_t width;  /* bytes of a row; of the inline payload if there is one */
-    uint64_t pitch;  /* between rows at the target */
-    uint64_t source_pitch;
+    uint32_t object;       /* window or communicator */
+    uint32_t target;       /* member of the object, or process */
+    uint32_t height;       /* rows of a put; arguments of a log */
+    uint64_t offset;       /* in the target's window, in bytes; length of a log's format */
+    uint64_t source;       /* address of the data */
+    uint64_t width;        /* bytes of a row; of the inline payload if there is one */
+    uint64_t pitch;        /* bytes between rows at the target */
+    uint64_t source_pitch; /* bytes between rows at the source */
 };
 
 static_assert(sizeof(struct weft_command) == WEFT_LINE_BYTES, "a command fills a line");

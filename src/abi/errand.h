@@ -12,11 +12,11 @@
 #include <stdint.h>
 
 enum weft_errand_kind {
-    WEFT_ERRAND_FETCH = 1, /* words of 4 or 8 bytes are undivided where all of it is aligned so */
-    WEFT_ERRAND_STORE,     /* the same */
+    WEFT_ERRAND_FETCH = 1, /* loads; words of 4 or 8 bytes are undivided where all is aligned so */
+    WEFT_ERRAND_STORE,     /* stores; words are undivided as in a FETCH */
     WEFT_ERRAND_UPDATE,    /* each element by itself undivided; with COMPARE there is one */
-    WEFT_ERRAND_COPY,      /* to `address`: data[1] bytes from data[0], in memory of any kind that
-                              ranks reach; nothing comes back */
+    WEFT_ERRAND_COPY, /* copies data[1] bytes from data[0] to `address`, in memory that ranks reach,
+                         of any kind; nothing comes back */
     /* Lots (abi/lot.h). No answer comes back: data[4], the lot's number, says that all is there. */
     WEFT_ERRAND_DELIVER, /* the lot at `address`: data[0] pieces, data[1] words */
     WEFT_ERRAND_FEW /* a lot that fits here: `bytes` (0, 4, 8 or 16) of data[0] to `address`; then
@@ -27,9 +27,9 @@ enum { WEFT_ERRAND_BYTES = 40 };
 
 struct weft_errand {
     uint8_t kind;
-    uint8_t how, type; /* of an update: as in weft_change */
-    uint8_t bytes;     /* at most WEFT_ERRAND_BYTES */
-    uint32_t count;    /* of FEW: a notification counter's new value */
+    uint8_t how, type; /* change of an UPDATE, as in weft_change */
+    uint8_t bytes;     /* bytes of data, at most WEFT_ERRAND_BYTES */
+    uint32_t count;    /* FEW: new value of a notification counter */
     uint64_t address;
     uint64_t data[WEFT_ERRAND_BYTES / 8]; /* COMPARE: the value, and in data[1] what is expected */
 };

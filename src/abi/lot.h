@@ -17,28 +17,28 @@
 #include <stdint.h>
 
 enum {
-    WEFT_LOT_PIECES = 512,
-    WEFT_LOT_WORDS = 256,
+    WEFT_LOT_PIECES = 512,  /* pieces of a lot, at most */
+    WEFT_LOT_WORDS = 256,   /* words of a lot, at most */
     WEFT_LOT_PIECE = 256,   /* bytes of a piece, at most */
-    WEFT_LOT_BYTES = 65536, /* of all pieces */
-    WEFT_LOT_GROUP = 8      /* bits */
+    WEFT_LOT_BYTES = 65536, /* bytes of all pieces of a lot, at most */
+    WEFT_LOT_GROUP = 8      /* bits of an entry of `size` below its group */
 };
 
 struct weft_lot_piece {
-    uint64_t to;
-    uint32_t at; /* in `bytes` of the lot; as far from a multiple of 8 as `to` */
+    uint64_t to; /* address of the target */
+    uint32_t at; /* offset in `bytes` of the lot; as far from a multiple of 8 as `to` */
     uint32_t bytes;
 };
 
 struct weft_lot_word {
-    uint64_t to; /* aligned */
+    uint64_t to; /* address of the target, aligned */
     uint64_t value;
 };
 
 static_assert(sizeof(struct weft_lot_piece) == 16 && sizeof(struct weft_lot_word) == 16,
               "read by a lane each");
 
-/* Of a word of the list. */
+/* The bytes of a word, by its entry in `size`. */
 static inline uint32_t weft_lot_bytes(uint32_t size)
 {
     return size % (1u << WEFT_LOT_GROUP);
@@ -47,7 +47,7 @@ static inline uint32_t weft_lot_bytes(uint32_t size)
 struct weft_lot {
     struct weft_lot_piece piece[WEFT_LOT_PIECES];
     struct weft_lot_word word[WEFT_LOT_WORDS];
-    uint32_t size[WEFT_LOT_WORDS]; /* of a word: 4 or 8; above WEFT_LOT_GROUP its group, or 0 */
+    uint32_t size[WEFT_LOT_WORDS]; /* of each word: 4 or 8 bytes; from bit 8 on its group, or 0 */
     unsigned char bytes[WEFT_LOT_BYTES];
 };
 

@@ -25,8 +25,8 @@ enum weft_mail_kind {
     WEFT_MAIL_TAKEN,     /* the sender's `request` is complete: it was matched, and has come */
     WEFT_MAIL_GRANT,     /* send `bytes` of `request` to the receiver's data.grant, or copy them */
     WEFT_MAIL_PUT,       /* put `bytes` of `request` into data.region; a notice says it is done */
-    WEFT_MAIL_PIECE,     /* of the receiver's `request`; `bytes` is where it begins */
-    WEFT_MAIL_CREDIT,    /* read in all: units of the ring, bytes; of kept memory, data.taken */
+    WEFT_MAIL_PIECE,     /* bytes of the receiver's `request`; `bytes` is where they begin */
+    WEFT_MAIL_CREDIT,    /* units read so far: `bytes` in the ring, data.taken in kept memory */
     WEFT_MAIL_RECALL,    /* the message of the sender's `request` is wanted back */
     WEFT_MAIL_RECALLED,  /* the message of `request` was not matched, and is gone */
     WEFT_MAIL_COPIED     /* the receiver's `request`, granted, has its bytes: see data.into */
@@ -34,7 +34,7 @@ enum weft_mail_kind {
 
 /* Flags. */
 enum {
-    WEFT_MAIL_WANTED = 1, /* of EAGER: TAKEN is to be answered */
+    WEFT_MAIL_WANTED = 1, /* EAGER: the receiver answers TAKEN */
     WEFT_MAIL_IS_NEAR = 2 /* the payload is in the near ring (ring/mail.h) */
 };
 
@@ -42,21 +42,21 @@ enum {
 struct weft_mail_text {
     uint32_t context; /* a communicator's handle */
     int32_t tag;
-    uint64_t bytes;   /* of the message */
-    uint64_t request; /* 0: none */
+    uint64_t bytes;   /* bytes of the message; see the kinds */
+    uint64_t request; /* number of a request at one end; 0: none */
     union {
         unsigned char within[WEFT_MAIL_WITHIN];
         uint64_t offer; /* an address in the sender's process, or device memory as
                            weft_memory_offer says it; 0: it cannot be read */
         struct {
-            uint64_t grant; /* a request of the receiver's; */
-            uint64_t into;  /* its buffer, for a sender that reaches it and answers COPIED: an
-                               address there, or device memory as above; 0: none */
+            uint64_t grant; /* number of a request of the receiver's */
+            uint64_t into;  /* its buffer, as data.offer says it, for a sender that reaches it and
+                               answers COPIED; 0: none */
         };
-        uint32_t taken; /* units of payload */
+        uint32_t taken; /* units of payload in kept memory */
         struct {
             uint64_t key, place[2];
-        } region; /* of the receiver's, as the network names it (net/net.h) */
+        } region; /* memory of the receiver, as the network names it (net/net.h) */
     } data;
 };
 

@@ -19,16 +19,16 @@ enum weft_notice_kind {
     WEFT_NOTICE_BARRIER = 2, /* one more in barrier word `slot`; the tag is 0 */
     WEFT_NOTICE_ASK = 3,     /* an ask lies in place `slot` of the mailbox (abi/ask.h) */
     WEFT_NOTICE_ANSWER = 4,  /* the ask in place `slot` of this process has been answered */
-    WEFT_NOTICE_MESSAGE = 5, /* of process `slot`: a frame, or a wake-up (msg/far.c) */
+    WEFT_NOTICE_MESSAGE = 5, /* a frame of process `slot`, or a wake-up (msg/far.c) */
     WEFT_NOTICE_RECORDS = 8, /* `slot` times 16 bytes of records; the tag is the sender */
-    WEFT_NOTICE_COPY = 9     /* a copy: 16 bits of `slot`; above, what happened; tag alike */
+    WEFT_NOTICE_COPY = 9     /* a copy: 16 bits of `slot`; above, what happened; tag: the sender */
 };
 
 #define WEFT_NOTICE_SLOTS (1u << 20)
 
 /* Slot 0 of a process is its host program, slot 1 + i its rank i. */
 #define WEFT_HOST_SLOT 0u
-#define WEFT_SLOTS     4097u /* of a process, on every process: the host program and most ranks */
+#define WEFT_SLOTS     4097u /* slots of every process: the host program, and ranks at most */
 
 WEFT_INLINE uint32_t weft_notice(enum weft_notice_kind kind, uint32_t tag, uint32_t slot)
 {

@@ -24,18 +24,18 @@
 
 enum weft_trace_kind {
     /* Moments; `begin` is the time by the rank's clock, and `end` that by the device's: */
-    WEFT_TRACE_RUN_BEGIN = 1, /* of a kernel */
-    WEFT_TRACE_RUN_END,
-    WEFT_TRACE_CLOCK,      /* between those two; in logs of ranks alone */
-    WEFT_TRACE_REGION,     /* a region of the program's begins: a moment, with its name */
-    WEFT_TRACE_WORK,       /* a piece of work begins, likewise; its layer names it */
-    WEFT_TRACE_REGION_END, /* the last of these that has begun ends */
-    WEFT_TRACE_PUT,        /* amount: bytes */
-    WEFT_TRACE_NOTIFY,     /* a tag */
-    WEFT_TRACE_WAIT,       /* a tag, amount: notifications */
-    WEFT_TRACE_WAIT_UNTIL, /* amount: the value */
-    WEFT_TRACE_BARRIER,    /* amount: communicator */
-    WEFT_TRACE_COLLECTIVE, /* amount: weft_collective_op */
+    WEFT_TRACE_RUN_BEGIN = 1, /* a kernel begins */
+    WEFT_TRACE_RUN_END,       /* a kernel ends */
+    WEFT_TRACE_CLOCK,         /* a moment of a run, by both clocks; in logs of ranks alone */
+    WEFT_TRACE_REGION,        /* a region of the program's begins: a moment, with its name */
+    WEFT_TRACE_WORK,          /* a piece of work begins: a moment; its layer names it */
+    WEFT_TRACE_REGION_END,    /* the region or piece of work that has begun last ends */
+    WEFT_TRACE_PUT,           /* amount: bytes */
+    WEFT_TRACE_NOTIFY,        /* tag: the notification's */
+    WEFT_TRACE_WAIT,          /* tag: the notifications'; amount: how many */
+    WEFT_TRACE_WAIT_UNTIL,    /* amount: the value */
+    WEFT_TRACE_BARRIER,       /* amount: communicator */
+    WEFT_TRACE_COLLECTIVE,    /* amount: weft_collective_op */
     /* Inside of these, or in a flush or fence: */
     WEFT_TRACE_ROOM,      /* waits for room in the command ring, amount: lines */
     WEFT_TRACE_LEFT,      /* waits until the host has read the sources of puts */
@@ -49,12 +49,12 @@ enum weft_trace_kind {
 };
 
 #define WEFT_TRACE_NO_TAG  UINT16_MAX
-#define WEFT_TRACE_NOBODY  INT32_MIN /* no process that it is about */
+#define WEFT_TRACE_NOBODY  INT32_MIN /* process of an event that is about none */
 #define WEFT_TRACE_ANYRANK UINT32_MAX
 
 /* What it was about: a process and its slot (abi/notice.h), a tag, an amount below 2^40. */
 struct weft_trace_event {
-    uint64_t begin, end; /* by the writer's clock; end 0: it has not ended */
+    uint64_t begin, end; /* times by the writer's clock; end 0: it has not ended */
     int32_t process;
     uint32_t slot;
     uint32_t amount;
@@ -62,7 +62,7 @@ struct weft_trace_event {
         struct {
             uint16_t tag;
             uint8_t amount_high;
-            uint8_t kind; /* 0: none, but a number was taken for it */
+            uint8_t kind; /* enum weft_trace_kind; 0: an event with a number alone */
         };
         uint32_t what;
     };
@@ -98,8 +98,8 @@ WEFT_INLINE void weft_trace_region_name(const struct weft_trace_event *event, ch
 }
 
 struct weft_trace_log {
-    uint64_t count, unused; /* of all events, also of those that are overwritten; of a rank: known
-                               when its kernel has ended */
+    uint64_t count, unused; /* events so far, with those that are overwritten; of a rank: known when
+                               its kernel has ended */
     struct weft_trace_event event[];
 };
 
@@ -109,12 +109,12 @@ enum { WEFT_TRACE_CALL, WEFT_TRACE_INNER, WEFT_TRACE_DEPTHS };
 /* The writer's end of a log. */
 struct weft_tracer {
     uint32_t most;  /* events in the log: a power of two */
-    uint32_t every; /* on a GPU: of so many events one is a WEFT_TRACE_CLOCK; a power of two */
-    uint32_t alias; /* 0: no trace; else what names of routes differ by (rank/route.h) */
+    uint32_t every; /* GPU: one event of so many is a WEFT_TRACE_CLOCK; a power of two */
+    uint32_t alias; /* 0: no trace; else the bit by which names of routes differ (rank/route.h) */
     struct weft_trace_log *log __attribute__((aligned(16)));
-    uint64_t count;
+    uint64_t count;                                  /* events so far */
     struct weft_trace_event open[WEFT_TRACE_DEPTHS]; /* what a rank is in the middle of: its kind is
-                                                        not 0, and its end is its number */
+                                                        not 0, and `end` is its number */
 };
 
 #define WEFT_TRACE_ALIAS      (1u << 31)
@@ -131,7 +131,7 @@ WEFT_INLINE uint32_t weft_trace_what(enum weft_trace_kind kind, int tag, uint64_
     return which | (uint32_t)(amount >> 32 & 0xff) << 16 | (uint32_t)kind << 24;
 }
 
-/* The event of a number. */
+/* Stores the event of a number. */
 WEFT_INLINE void weft_trace_put(struct weft_trace_log *log, uint32_t most, uint64_t number,
                                 const struct weft_trace_event *e)
 {
@@ -145,7 +145,7 @@ WEFT_INLINE void weft_trace_put(struct weft_trace_log *log, uint32_t most, uint6
 #endif
 }
 
-/* The same of one below count, unless count is so far beyond that another has its place. */
+/* Stores an event as weft_trace_put, unless a later one of the count has its place. */
 WEFT_INLINE void weft_trace_store(struct weft_trace_log *log, uint32_t most, uint64_t number,
                                   uint64_t count, const struct weft_trace_event *e)
 {
@@ -153,7 +153,7 @@ WEFT_INLINE void weft_trace_store(struct weft_trace_log *log, uint32_t most, uin
         weft_trace_put(log, most, number, e);
 }
 
-/* One that is over. */
+/* Stores an event that is over. */
 WEFT_INLINE void weft_trace_add(struct weft_tracer *tracer, const struct weft_trace_event *e)
 {
     weft_trace_put(tracer->log, tracer->most, tracer->count++, e);
@@ -177,7 +177,7 @@ WEFT_INLINE uint64_t weft_trace_number(struct weft_tracer *tracer, struct weft_t
     return next;
 }
 
-/* For whoever reads the log: the kernel has ended, or the rank is about to. */
+/* Stores the count, for whoever reads the log: the kernel has ended, or the rank is about to. */
 WEFT_INLINE void weft_trace_publish(struct weft_tracer *tracer)
 {
     tracer->log->count = tracer->count;

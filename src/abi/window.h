@@ -30,26 +30,26 @@ struct weft_member {
 struct weft_comm_entry {
     weft_comm handle; /* WEFT_COMM_NONE: free */
     int32_t members;
-    struct weft_member *member; /* by rank in the communicator */
-    int32_t *rank_of_slot;      /* of this process's slots; -1: no member */
+    struct weft_member *member; /* members, by rank in the communicator */
+    int32_t *rank_of_slot;      /* rank of each slot of this process; -1: no member */
     uint32_t slots;             /* length of rank_of_slot */
     int32_t members_here;
     uint32_t leader_slot; /* this process's lowest member */
     int32_t leaders;      /* processes that have members */
-    int32_t *leader;      /* those processes, in ascending order */
+    int32_t *leader;      /* processes that have members, in ascending order */
     int32_t leader_index; /* the index of this process in `leader`; -1: none */
-    int32_t *by_process;  /* the ranks by process, in the order of `leader`, then by rank */
-    int32_t *first; /* by leader: where its process's ranks begin in by_process; then the end */
-    int32_t least;  /* ranks that each of these processes has at least */
+    int32_t *by_process;  /* ranks by process, in the order of `leader`, then by rank */
+    int32_t *first;       /* by leader: begin of its process's ranks in by_process; then the end */
+    int32_t least;        /* ranks that each process with members has at least */
     uint32_t generation;
 };
 
 struct weft_window_entry {
     unsigned char *address; /* where this process maps it; NULL: not mapped */
     uint64_t bytes;
-    uint64_t home; /* its address in its owner's process */
-    uint64_t key;  /* where the network finds it: key and offset */
-    uint64_t key_offset;
+    uint64_t home;       /* address in the owner's process */
+    uint64_t key;        /* network key of the memory */
+    uint64_t key_offset; /* offset of the memory under its key */
 };
 
 struct weft_window {
@@ -57,7 +57,7 @@ struct weft_window {
     uint32_t generation;
     weft_comm comm;
     int32_t members;
-    struct weft_member *member; /* the communicator's */
+    struct weft_member *member; /* members of the communicator, by rank */
     struct weft_window_entry *entry;
 };
 
