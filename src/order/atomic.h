@@ -113,7 +113,7 @@ static inline void weft_polled(void)
 {
 }
 
-/* The old value; orders nothing. */
+/* Returns the old value; orders nothing. */
 static inline uint32_t weft_add_returning_u32(uint32_t *p, uint32_t value)
 {
     if (WEFT_UNLIKELY(weft_model != NULL))
@@ -121,7 +121,7 @@ static inline uint32_t weft_add_returning_u32(uint32_t *p, uint32_t value)
     return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
 }
 
-/* The same for ranks of one device. */
+/* Adds for ranks of one device; returns the old value, and orders nothing. */
 static inline uint64_t weft_add_returning_device_u64(uint64_t *p, uint64_t value)
 {
     if (WEFT_UNLIKELY(weft_model != NULL))
@@ -129,7 +129,7 @@ static inline uint64_t weft_add_returning_device_u64(uint64_t *p, uint64_t value
     return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
 }
 
-/* The old value. An acquire and a release, each with its own label. */
+/* Returns the old value. An acquire and a release, each with its own label. */
 static inline uint32_t weft_add_both_u32(uint32_t *p, uint32_t value, enum weft_order acquire,
                                          enum weft_order release)
 {
@@ -139,7 +139,7 @@ static inline uint32_t weft_add_both_u32(uint32_t *p, uint32_t value, enum weft_
     return __atomic_fetch_add(p, value, __ATOMIC_ACQ_REL);
 }
 
-/* The word becomes `next`, of what it was; the old value. */
+/* Sets the word to `next`, which follows from its old value `was`; returns that. */
 #define WEFT_SWAP_UNTIL(type, next)                                                                \
     do {                                                                                           \
         type was = __atomic_load_n((type *)word, __ATOMIC_RELAXED);                                \
@@ -149,7 +149,7 @@ static inline uint32_t weft_add_both_u32(uint32_t *p, uint32_t value, enum weft_
         return was;                                                                                \
     } while (0)
 
-/* An acquire and a release; the old value. The word is aligned; it may be a real of 16 bits. */
+/* An acquire and a release; returns the old value. The word is aligned; it may be of 16 bits. */
 static inline uint64_t weft_update(void *word, const struct weft_change *change)
 {
     if (WEFT_UNLIKELY(weft_model != NULL))
@@ -164,7 +164,7 @@ static inline uint64_t weft_update(void *word, const struct weft_change *change)
     WEFT_SWAP_UNTIL(uint64_t, weft_change_of(was, change));
 }
 
-/* Without order, but in random mode alone: here it costs nothing. */
+/* Updates without order. Only random mode makes the difference: here order costs nothing. */
 static inline uint64_t weft_update_relaxed(void *word, const struct weft_change *change)
 {
     if (WEFT_UNLIKELY(weft_model != NULL))
@@ -172,7 +172,7 @@ static inline uint64_t weft_update_relaxed(void *word, const struct weft_change 
     return weft_update(word, change);
 }
 
-/* The same, on any memory of the process. */
+/* Updates without order, on any memory of the process. */
 static inline uint64_t weft_update_anywhere(void *word, const struct weft_change *change)
 {
     return weft_update_relaxed(word, change);
@@ -190,7 +190,7 @@ static inline void weft_store_release_device_u64(uint64_t *p, uint64_t value, en
     weft_store_release_u64(p, value, label);
 }
 
-/* Compare and swap; the old value. An acquire and a release, each with its own label. */
+/* Compares and swaps; returns the old value. An acquire and a release, each with its own label. */
 static inline uint64_t weft_swap_both_device_u64(uint64_t *p, uint64_t expected, uint64_t value,
                                                  enum weft_order acquire, enum weft_order release)
 {
@@ -307,7 +307,7 @@ WEFT_HOT void weft_store_small(void *target, const void *source, size_t bytes,
     }
 }
 
-/* For a put: the source is the program's, which reuses it after weft_reuse. */
+/* Writes for a put: the source is the program's, which reuses it after weft_reuse. */
 static inline void weft_put_shared(void *target, const void *source, size_t bytes)
 {
     if (WEFT_UNLIKELY(weft_model != NULL))

@@ -37,7 +37,7 @@
     })
 #define WEFT_STORE(code, reg, p, value)                                                            \
     asm volatile(code " [%0], %1;" ::"l"(WEFT_GLOBAL(p)), reg(value) : "memory")
-/* The old value. */
+/* Returns the old value. */
 #define WEFT_ATOM(code, type, reg, p, value)                                                       \
     ({                                                                                             \
         type old_;                                                                                 \
@@ -122,26 +122,26 @@ WEFT_INLINE void weft_add_block_u32(uint32_t *p, uint32_t value)
         : "memory");
 }
 
-/* The old value; orders nothing. */
+/* Returns the old value; orders nothing. */
 WEFT_INLINE uint32_t weft_add_returning_u32(uint32_t *p, uint32_t value)
 {
     return WEFT_ATOM("atom.relaxed.sys.global.add.u32", uint32_t, "r", p, value);
 }
 
-/* The same for ranks of one device. */
+/* Adds for ranks of one device; returns the old value, and orders nothing. */
 WEFT_INLINE uint64_t weft_add_returning_device_u64(uint64_t *p, uint64_t value)
 {
     return WEFT_ATOM("atom.relaxed.gpu.global.add.u64", uint64_t, "l", p, value);
 }
 
-/* The old value; an acquire and a release. */
+/* Returns the old value; an acquire and a release. */
 WEFT_INLINE uint32_t weft_add_both_u32(uint32_t *p, uint32_t value, enum weft_order,
                                        enum weft_order)
 {
     return WEFT_ATOM("atom.acq_rel.sys.global.add.u32", uint32_t, "r", p, value);
 }
 
-/* The old value; an acquire as well. */
+/* Returns the old value; an acquire as well. */
 WEFT_INLINE uint32_t weft_add_both_device_u32(uint32_t *p, uint32_t value)
 {
     return WEFT_ATOM("atom.acq_rel.gpu.global.add.u32", uint32_t, "r", p, value);
@@ -313,7 +313,7 @@ WEFT_INLINE uint64_t weft_update_anywhere(void *word, const struct weft_change *
     }
 }
 
-/* An acquire and a release; the old value. The word is aligned. */
+/* An acquire and a release; returns the old value. The word is aligned. */
 WEFT_INLINE uint64_t weft_update(void *word, const struct weft_change *change)
 {
     asm volatile("fence.acq_rel.sys;" ::: "memory");
@@ -322,7 +322,7 @@ WEFT_INLINE uint64_t weft_update(void *word, const struct weft_change *change)
     return old;
 }
 
-/* The same for ranks of one device. */
+/* Updates for ranks of one device: an acquire and a release. */
 WEFT_INLINE uint64_t weft_update_device(void *word, const struct weft_change *change)
 {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
@@ -336,7 +336,7 @@ WEFT_INLINE void weft_store_release_device_u64(uint64_t *p, uint64_t value, enum
     WEFT_STORE("st.release.gpu.global.u64", "l", p, value);
 }
 
-/* Compare and swap; the old value. An acquire and a release. */
+/* Compares and swaps; returns the old value. An acquire and a release. */
 WEFT_INLINE uint64_t weft_swap_both_device_u64(uint64_t *p, uint64_t expected, uint64_t value,
                                                enum weft_order, enum weft_order)
 {
@@ -349,7 +349,7 @@ WEFT_INLINE void weft_fence_release(enum weft_order)
     asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
-/* The same for ranks of one device. */
+/* Orders as weft_fence_release, for ranks of one device. */
 WEFT_INLINE void weft_fence_release_device(enum weft_order)
 {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");

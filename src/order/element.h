@@ -39,7 +39,7 @@ WEFT_INLINE bool weft_element_exists(uint32_t type, uint32_t operation)
                                (operation <= WEFT_XOR && !weft_element_is_real(type)));
 }
 
-/* The same of accumulates of reals of 16 bits, and of all updates. */
+/* Whether there is such an accumulate of reals of 16 bits, and such an update of any type. */
 WEFT_INLINE bool weft_half_exists(uint32_t type, uint32_t operation)
 {
     return weft_element_is_half(type) && weft_element_exists(type, operation);
@@ -145,7 +145,7 @@ WEFT_INLINE uint32_t weft_bits_of_f32(float value)
     return bits;
 }
 
-/* To F32, exactly. */
+/* Converts a real of 16 bits to F32, exactly. */
 WEFT_INLINE uint32_t weft_element_widen(uint32_t bits, uint32_t type)
 {
     if (type == WEFT_BF16)
@@ -164,7 +164,7 @@ WEFT_INLINE uint32_t weft_element_widen(uint32_t bits, uint32_t type)
 #endif
 }
 
-/* Of F32, to nearest even. */
+/* Rounds F32 to a real of 16 bits, to nearest even. */
 WEFT_INLINE uint32_t weft_element_round(uint32_t bits, uint32_t type)
 {
     const uint32_t rest = bits & 0x7fffffff;
@@ -189,7 +189,7 @@ WEFT_INLINE uint32_t weft_element_round(uint32_t bits, uint32_t type)
 #endif
 }
 
-/* What an element becomes, in the lower 16 bits. */
+/* Gives what an element of 16 bits becomes, in the lower half. */
 WEFT_INLINE uint32_t weft_half_of(uint32_t old, const struct weft_change *change)
 {
     const uint32_t type = change->type;
@@ -199,7 +199,7 @@ WEFT_INLINE uint32_t weft_half_of(uint32_t old, const struct weft_change *change
     return weft_element_round(weft_element_f32(a, b, change->how), type);
 }
 
-/* What the word of 4 bytes around the element becomes. */
+/* Gives what the word of 4 bytes around the element becomes. */
 WEFT_INLINE uint32_t weft_half_in_word(uint32_t word, uint64_t element,
                                        const struct weft_change *change)
 {
@@ -210,9 +210,9 @@ WEFT_INLINE uint32_t weft_half_in_word(uint32_t word, uint64_t element,
 
 /* ---- words of several members ---------------------------------------------------------------- */
 
-/* A word while others are put to it. */
+/* A word of the first members, with which the next ones' are combined. */
 struct weft_elements {
-    uint64_t part[2]; /* the second: of reals of 16 bits, which have become F32 */
+    uint64_t part[2]; /* [0]: the word; of reals of 16 bits, two as F32, the other two in [1] */
 };
 
 WEFT_INLINE uint64_t weft_element_widen_two(uint64_t bits, uint32_t type)
@@ -227,7 +227,7 @@ WEFT_INLINE uint64_t weft_element_f32_two(uint64_t a, uint64_t b, uint32_t how)
            (uint64_t)weft_element_f32((uint32_t)(a >> 32), (uint32_t)(b >> 32), how) << 32;
 }
 
-/* The first member's. */
+/* Begins with the first member's word. */
 WEFT_INLINE struct weft_elements weft_elements_open(uint64_t word, uint32_t type)
 {
     struct weft_elements made = {{word, 0}};
@@ -239,7 +239,7 @@ WEFT_INLINE struct weft_elements weft_elements_open(uint64_t word, uint32_t type
     return made;
 }
 
-/* The next member's. */
+/* Combines with the next member's word. */
 WEFT_INLINE void weft_elements_put(struct weft_elements *all, uint64_t word, uint32_t type,
                                    uint32_t how)
 {
@@ -267,7 +267,7 @@ WEFT_INLINE uint64_t weft_element_round_two(uint64_t bits, uint32_t type)
            weft_element_round((uint32_t)(bits >> 32), type) << 16;
 }
 
-/* What came of them. */
+/* Gives the combined word, in the elements' own type. */
 WEFT_INLINE uint64_t weft_elements_close(const struct weft_elements *all, uint32_t type)
 {
     const uint64_t word = all->part[0];

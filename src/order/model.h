@@ -27,9 +27,9 @@ struct weft_model_task;
 struct weft_say_task;
 
 struct weft_model_own {
-    void *local;               /* see weft_task_local: NULL at first, inherited */
-    struct weft_fiber *fiber;  /* that it runs on */
-    struct weft_say_task *say; /* of base/say.c; NULL: the thread's, as it will go on after it */
+    void *local;               /* pointer of weft_task_local: NULL at first, inherited */
+    struct weft_fiber *fiber;  /* fiber on which the task runs */
+    struct weft_say_task *say; /* state of base/say.c; NULL: the thread's, which goes on after it */
 };
 
 struct weft_model {
@@ -51,7 +51,7 @@ struct weft_model {
     void (*read)(const void *source, size_t bytes);
     void (*forget)(const void *address, size_t bytes);
     /*
-     * The same of a put's source. With a target, until the next send: what this fiber stores is a
+     * Notes a put's source as read. With a target, until the next send: what this fiber stores is a
      * message, and who acquires a word of it knows what was read for that target, and by `read`.
      */
     void (*send)(const void *target, const void *source, size_t bytes);

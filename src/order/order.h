@@ -74,7 +74,7 @@
     X(piece_seen, "it is read, and buffers written again, only then; pairs with piece_post")       \
     X(watch, "wait_until sees what was fenced before the value; pairs with fence")
 
-/* The same of remote GPUs, which tests/remote weakens. */
+/* The labels of remote GPUs, which tests/remote weakens. */
 #define WEFT_ORDER_REMOTE_MAP(X)                                                                   \
     X(record_post, "what delivered before a record, and the record; pairs with record_take")       \
     X(record_take, "who takes the record sees that; pairs with record_post")
@@ -83,18 +83,18 @@ enum weft_order {
     ORDER_none = 0, /* no mutation selected */
 #define WEFT_ORDER_ENUM(label, text) ORDER_##label,
     WEFT_ORDER_MAP(WEFT_ORDER_ENUM)
-    /* Drains that a test may switch off the same way. */
+    /* Drains, which a test may switch off by name, too. */
     DRAIN_commands, /* proxy: ranks' command rings */
     DRAIN_receive,  /* receive thread: arrivals from the network */
     DRAIN_progress, /* progress thread: sends and completions under way */
     DRAIN_messages, /* whoever looks: messages that have arrived */
     DRAIN_sources,  /* flush, flush_local: sources of direct puts that are read late */
-    ORDER_LITMUS_LAST = DRAIN_sources, /* of those that tests/litmus weakens and drops */
+    ORDER_LITMUS_LAST = DRAIN_sources, /* last of those that tests/litmus weakens and drops */
     WEFT_ORDER_REMOTE_MAP(WEFT_ORDER_ENUM)
     /* Remote GPUs: what a copy between processes waits for. */
-    COPY_gate, /* the stream: for the copy */
-    COPY_go,   /* the source: until the stream has come so far */
-    COPY_done, /* the owner: until all is delivered */
+    COPY_gate, /* the stream waits for the copy */
+    COPY_go,   /* the source waits until the stream has come so far */
+    COPY_done, /* the owner waits until all is delivered */
     ORDER_COUNT
 #undef WEFT_ORDER_ENUM
 };

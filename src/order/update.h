@@ -16,8 +16,8 @@
 enum { WEFT_COMPARE = WEFT_REPLACE + 1, WEFT_TYPES = WEFT_F64 + 1 };
 
 struct weft_change {
-    uint64_t value, expected; /* the lower half, if the type has 4 bytes */
-    uint32_t how, type;
+    uint64_t value, expected; /* of a type of 4 bytes: in the lower half */
+    uint32_t how, type;       /* a weft_operation or WEFT_COMPARE; a weft_type */
 };
 
 WEFT_INLINE uint32_t weft_type_bytes(uint32_t type)
