@@ -21,17 +21,17 @@
 
 struct weft_command_producer {
     struct weft_line *lines;
-    const uint32_t *credit; /* consumer's index, as published */
-    uint32_t depth;         /* power of two */
+    const uint32_t *credit; /* index of the consumer, as it publishes it */
+    uint32_t depth;         /* lines of the ring, a power of two */
     uint32_t head;          /* next line to write */
-    uint32_t seen;          /* last credit read */
+    uint32_t seen;          /* credit as last read */
 };
 
 struct weft_command_consumer {
     const struct weft_line *lines;
-    uint32_t *credit;
-    uint32_t depth;
-    uint32_t tail; /* next line to read */
+    uint32_t *credit; /* index of the consumer, for the producer */
+    uint32_t depth;   /* lines of the ring, a power of two */
+    uint32_t tail;    /* next line to read */
 };
 
 /* The sequence byte of line `index`: its lap. Laps wrap with the index since depth <= 2^24. Nobody
@@ -108,7 +108,7 @@ WEFT_INLINE uint64_t weft_payload_cut(const unsigned char *payload, uint32_t byt
     return value;
 }
 
-/* The same of one that is made of words of 4 bytes. No branch: loads are under way together. */
+/* Cuts a word of a payload that consists of words of 4 bytes. No branch: its loads overlap. */
 WEFT_INLINE uint64_t weft_payload_cut_words(const unsigned char *payload, uint32_t bytes,
                                             uint32_t i)
 {
@@ -132,12 +132,12 @@ WEFT_INLINE void weft_payload_store(const struct weft_command_producer *ring, ui
                            value | weft_lap(line, ring->depth));
 }
 
-/* All of them, by some threads together. */
+/* Writes all words of a payload, by some threads together. */
 WEFT_COLD void weft_command_write_payload(const struct weft_command_producer *ring,
                                           const unsigned char *payload, uint32_t bytes,
                                           uint32_t lane, uint32_t lanes)
 {
-    enum { DEEP = 5 }; /* 32 threads write 1 KiB in one go */
+    enum { DEEP = 5 }; /* words of a thread at once: 32 threads write 1 KiB */
     const uint32_t words = (weft_command_lines(bytes) - 1) * WEFT_LINE_WORDS;
     uint32_t i = lane;
 
@@ -316,11 +316,11 @@ static inline void weft_command_pop(struct weft_command_consumer *ring, uint32_t
 /* A payload that goes into the lines as it is made, before its header is written. */
 struct weft_payload {
     const struct weft_command_producer *ring;
-    uint64_t word; /* the bytes since the last word that was stored */
-    uint32_t bytes;
+    uint64_t word;  /* bytes since the last word that was stored */
+    uint32_t bytes; /* bytes so far */
 };
 
-/* More of it; at last zeros (NULL) up to the end of a line. One thread. */
+/* Adds bytes to the payload; at last zeros (NULL) up to the end of a line. One thread. */
 WEFT_COLD void weft_payload_add(struct weft_payload *payload, const void *from, uint32_t bytes)
 {
     for (uint32_t i = 0; i < bytes; i++) {

@@ -37,7 +37,7 @@ WEFT_INLINE struct weft_ring_line weft_lap_read(const struct weft_ring_line *lin
     return WEFT_LAP_LOAD(WEFT_POLL, line);
 }
 
-/* The same without order: what the words do not bring themselves is not acquired. */
+/* Looks at a line without order: what the words do not bring themselves is not acquired. */
 WEFT_INLINE struct weft_ring_line weft_lap_look(const struct weft_ring_line *line)
 {
     return WEFT_LAP_LOAD("ld.relaxed.sys.global.", line);

@@ -19,17 +19,17 @@
 #include "order/atomic.h"
 
 enum {
-    WEFT_MAIL_UNIT = 64,
-    WEFT_MAIL_PART = 512,  /* bytes of far payload for each line, of which there are two at least */
-    WEFT_MAIL_LEAST = 512, /* bytes of a far ring */
-    WEFT_MAIL_NEAR = 8192  /* bytes of a near one, or as many as the far one has */
+    WEFT_MAIL_UNIT = 64,   /* bytes of a unit of payload */
+    WEFT_MAIL_PART = 512,  /* bytes of far payload for each line; there are two lines at least */
+    WEFT_MAIL_LEAST = 512, /* bytes of a far ring, at least */
+    WEFT_MAIL_NEAR = 8192  /* bytes of a near ring, but no more than the far one has */
 };
 
 /* The shared part; lines, far and near payload follow. */
 struct weft_mail_ring {
-    uint64_t credit; /* by the consumer: lines used, and in the upper half units of far payload */
+    uint64_t credit; /* by the consumer: lines used; from bit 32 on units of far payload used */
     uint32_t near;   /* by the consumer: units of near payload used */
-    uint32_t taken;  /* by the consumer: units that it keeps no more. Orders nothing */
+    uint32_t taken;  /* by the consumer: units of kept memory that it has freed. Orders nothing */
     uint32_t unused[12];
     struct weft_mail line[];
 };
@@ -85,17 +85,17 @@ static inline uint32_t weft_mail_place(uint32_t unit, uint32_t need, uint32_t un
 struct weft_mail_payload {
     unsigned char *bytes;
     uint32_t units;
-    uint32_t unit;  /* next */
-    uint32_t given; /* credit, as last read or given */
+    uint32_t unit;  /* next unit to use */
+    uint32_t given; /* units that are credited, as last read or given */
 };
 
-/* The producer's end of all three, or the consumer's. */
+/* The producer's end of a mail ring with its payload rings, or the consumer's. */
 struct weft_mail_end {
     struct weft_mail_ring *ring;
     struct weft_mail_payload far, near;
     uint32_t lines;
-    uint32_t line;    /* next */
-    uint32_t given;   /* credit of lines, as last read or given */
+    uint32_t line;    /* next line to use */
+    uint32_t given;   /* lines that are credited, as last read or given */
     uint32_t passed;  /* producer: units that went far since the near ring was looked at in vain */
     uint32_t peeked;  /* consumer: units of the payload of the frame last peeked at */
     bool near_peeked; /* consumer: that payload is in the near ring */

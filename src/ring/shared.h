@@ -15,23 +15,23 @@
 #include <assert.h>
 
 enum {
-    WEFT_SHARED_BESIDE = 1024, /* bytes of a part, up to which they lie behind its words */
-    WEFT_SHARED_MOST = 65536, /* bytes of a part: a row of blocks, of which each member reads one */
-    WEFT_SHARED_PARTS = 8,    /* of a row; a power of two */
-    WEFT_SHARED_LARGE = 2,    /* larger ones of a row */
-    WEFT_SHARED_FIRST = 48    /* bytes in the line of the words */
+    WEFT_SHARED_BESIDE = 1024, /* bytes of a part that lies behind its words, at most */
+    WEFT_SHARED_MOST = 65536,  /* bytes of any part, at most: a block for each member */
+    WEFT_SHARED_PARTS = 8,     /* parts of a row; a power of two */
+    WEFT_SHARED_LARGE = 2,     /* large parts of a row */
+    WEFT_SHARED_FIRST = 48     /* bytes of data in the line of a part's words */
 };
 
 struct weft_shared_part {
     uint64_t post;   /* 0: none yet; else bit 63, the tag, and the step in the lower half */
-    uint32_t bytes;  /* of the call, whose parts are all of its steps' */
-    uint32_t before; /* what came of the tags of the steps before */
+    uint32_t bytes;  /* bytes of the call that the step belongs to */
+    uint32_t before; /* hash of the tags of all steps before */
     unsigned char data[WEFT_SHARED_FIRST + WEFT_SHARED_BESIDE];
 };
 static_assert(sizeof(struct weft_shared_part) % 64 == 0, "a part begins at a line of its own");
 
 struct weft_shared_row {
-    uint32_t left; /* its owner has read all parts up to this step, and reads no more */
+    uint32_t left; /* step up to which its owner has read all parts; then it reads no more */
     uint32_t unused[15];
     struct weft_shared_part part[WEFT_SHARED_PARTS];
     unsigned char large[WEFT_SHARED_LARGE][WEFT_SHARED_MOST];
@@ -58,14 +58,14 @@ static inline const unsigned char *weft_shared_data(const struct weft_shared_row
 /* What an owner gives to a step. */
 struct weft_shared_given {
     const void *data;
-    size_t bytes, most; /* its own; at most, of any member */
-    size_t own_at, own; /* of a large part, a block that no other member reads */
-    uint32_t before, of_call;
+    size_t bytes, most; /* bytes of the owner; at most, of any member */
+    size_t own_at, own; /* block of a large part that no other member reads: offset and bytes */
+    uint32_t before, of_call; /* `before` of the part; `bytes` of the part */
 };
 
 /*
- * Its owner. The words' line is written last: others look at it, and would take it away between two
- * stores.
+ * Posts a step's part, by its owner. The words' line is written last: others look at it, and would
+ * take it away between two stores.
  */
 static inline void weft_shared_post(struct weft_shared_row *row, uint32_t step, int tag,
                                     const struct weft_shared_given *given)
@@ -91,7 +91,7 @@ static inline void weft_shared_post(struct weft_shared_row *row, uint32_t step, 
     weft_store_release_u64(&part->post, weft_shared_word(step, tag), ORDER_shared_post);
 }
 
-/* The others: the word that was stored last where the step's part is. */
+/* Loads what was stored last where the step's part is, by another member. */
 static inline uint64_t weft_shared_look(const struct weft_shared_row *row, uint32_t step)
 {
     return weft_load_acquire_u64(&row->part[step % WEFT_SHARED_PARTS].post, ORDER_shared_seen);
