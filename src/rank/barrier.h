@@ -22,10 +22,10 @@
 #include "rank/path/dispatch.h"
 #include "rank/together.h"
 
-enum { WEFT_BARRIER_FEW = 8 }; /* processes that tell each other one by one */
+enum { WEFT_BARRIER_FEW = 8 }; /* processes that tell each other one by one, at most */
 
-/* All of this is the leader thread's. Blocks until both parts of a barrier word are at least so far
- * beyond their start; wraps. as: what the wait is to be called. */
+/* Blocks until both parts of a barrier word are at least so far beyond their start; wraps. as: what
+ * the wait is to be called. The leader, as all helpers of weft_barrier. */
 WEFT_INLINE void weft_barrier_await(weft_self *self, weft_comm comm, uint32_t word, uint32_t here,
                                     uint32_t others, enum weft_wait_kind as)
 {

@@ -11,12 +11,12 @@
 #include "rank/together.h"
 #include "rank/update.h"
 
-/* What a thread brings, or several have brought. */
+/* What a thread brings to a reduction, or several have brought. */
 struct weft_thread_value {
     uint64_t bits, index;
 };
 
-/* a is of lower threads. Where neither gives way to the other, the smaller index counts. */
+/* Joins values; a is of lower threads. Where neither gives way, the smaller index counts. */
 WEFT_INLINE struct weft_thread_value weft_thread_value_join(struct weft_thread_value a,
                                                             struct weft_thread_value b,
                                                             uint32_t type, uint32_t how,
@@ -49,7 +49,7 @@ WEFT_INLINE void weft_element_set(void *to, uint64_t bits, uint32_t size)
 
 #ifdef __CUDACC__
 
-/* Down the lanes of each warp, then over the warps: the same order in every run. */
+/* Sums up the lanes of each warp, then over the warps: the same order in every run. */
 WEFT_FN double weft_block_sum(weft_self *self, double value)
 {
     double *sums = ((struct weft_cuda_rank *)self)->sums;
@@ -78,7 +78,7 @@ WEFT_FN double weft_lane_sum(weft_self *self, double value, int lanes)
     return value;
 }
 
-/* Of threads 0 to this one; *all: of all. lanes, call: for the CPU device. */
+/* Combines threads 0 to this one; *all: all threads. lanes, call: for the CPU device. */
 WEFT_INLINE struct weft_thread_value
 weft_block_fold(weft_self *self, struct weft_thread_value mine, uint32_t type, uint32_t how,
                 const bool indexed, struct weft_thread_value *all, int lanes, const char *call)

@@ -55,7 +55,7 @@ WEFT_FN weft_win weft_win_create(weft_self *self, weft_comm comm, void *base, si
     return weft_far(self, weft_collective_ask)(self, &command, WEFT_COLLECTIVE_WIN_CREATE);
 }
 
-/* Each thread has a copy of the handle. */
+/* Frees a window. Each thread has a copy of the handle. */
 WEFT_FN void weft_win_free(weft_self *self, weft_win *win)
 {
     weft_win mine = *win;

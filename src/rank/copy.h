@@ -18,7 +18,7 @@ WEFT_INLINE struct weft_shape weft_one_row(size_t bytes)
     return shape;
 }
 
-/* From its first byte to its last, on the side that has this pitch. */
+/* Bytes of a shape, from the first to the last, on the side that has this pitch. */
 WEFT_INLINE uint64_t weft_shape_span(const struct weft_shape *shape, size_t pitch)
 {
     return (shape->height - 1) * pitch + shape->width;
@@ -33,9 +33,9 @@ enum { WEFT_WARP_BYTES = 1024 };
 enum { WEFT_COPY_DEEP = 8 };
 
 /*
- * The last items of a thread, `threads` apart; left: from the first, which is there, to the end
- * of all. Beyond it the last one again, the same for all threads: loads without a branch do not
- * wait for each other. Each instruction before them is latency of the put.
+ * Copies the last items of a thread, `threads` apart; left: from the first, which is there, to the
+ * end of all. Beyond the end it loads the last item again, the same for all threads: loads without
+ * a branch do not wait for each other. Each instruction before them is latency of the put.
  */
 template <class T>
 static __device__ __forceinline__ void weft_copy_last(T *to, const T *from, uint32_t left,
@@ -140,7 +140,7 @@ WEFT_COLD void weft_copy_row(unsigned char *target, const unsigned char *source,
         target[i] = source[i];
 }
 
-/* With few registers: as a function of its own it would save some, for each thread. */
+/* Copies with few registers. As a function of its own it would save some, for each thread. */
 WEFT_INLINE void weft_copy_wide_few(unsigned char *target, const unsigned char *from, size_t items)
 {
     _Pragma("unroll 1") for (size_t i = threadIdx.x; i < items; i += 4 * (size_t)blockDim.x)
@@ -156,7 +156,7 @@ WEFT_INLINE void weft_copy_wide_few(unsigned char *target, const unsigned char *
     }
 }
 
-/* All threads, where target and source are aligned. */
+/* Copies by all threads, where target and source are aligned. */
 WEFT_INLINE void weft_copy_wide(unsigned char *target, const unsigned char *from, size_t items)
 {
     if (WEFT_COPY_LARGE)
@@ -165,7 +165,7 @@ WEFT_INLINE void weft_copy_wide(unsigned char *target, const unsigned char *from
         weft_copy_wide_few(target, from, items);
 }
 
-/* By one warp: two items a lane at most, where target, source and size are aligned. */
+/* Copies by one warp: two items a lane at most, where target, source and size are aligned. */
 WEFT_INLINE void weft_copy_by_warp(unsigned char *target, const unsigned char *from, size_t bytes,
                                    unsigned thread)
 {

@@ -7,7 +7,7 @@
 
 #include "rank/state.h"
 
-/* What a NIC has counted there; index < nic_counts. An acquire, together with weft_polled. */
+/* Reads what a NIC has counted; index < nic_counts. An acquire, together with weft_polled. */
 WEFT_INLINE uint32_t weft_count_read_nic(const weft_self *self, uint32_t index)
 {
     return (uint32_t)weft_poll_u64(&self->state->nic[index], ORDER_nic_count_read);
@@ -20,7 +20,7 @@ struct weft_counted {
 
 #ifdef __CUDACC__
 
-/* One more, from a rank of this process. A release unless relaxed (which carries a fence). */
+/* Adds one, by a rank of this process. A release unless relaxed (which carries a fence). */
 WEFT_INLINE void weft_count_add_local(struct weft_exposed *here, struct weft_counter *counter,
                                       bool relaxed)
 {
@@ -31,7 +31,7 @@ WEFT_INLINE void weft_count_add_local(struct weft_exposed *here, struct weft_cou
         weft_add_release_device_u32(&counter->local, 1, ORDER_count_add_local);
 }
 
-/* One more, from a rank of another process that maps the target's counters. */
+/* Adds one, by a rank of another process that maps the target's counters. */
 WEFT_INLINE void weft_count_add_peer(struct weft_exposed *target, struct weft_counter *counter,
                                      bool relaxed)
 {
@@ -42,13 +42,13 @@ WEFT_INLINE void weft_count_add_peer(struct weft_exposed *target, struct weft_co
         weft_add_release_u32(&counter->peer, 1, ORDER_count_add_peer);
 }
 
-/* The same, and an acquire of those before; how many there are now. */
+/* Adds one as weft_count_add_local, and acquires those before; returns how many there are now. */
 WEFT_INLINE uint32_t weft_count_arrive(weft_self *self, uint32_t index)
 {
     return weft_add_both_device_u32(&self->counters[index].local, 1) + 1;
 }
 
-/* All three words in one crossing; an acquire of each, together with weft_polled. */
+/* Reads all three words in one crossing; an acquire of each, together with weft_polled. */
 WEFT_INLINE struct weft_counted weft_count_read_parts(const weft_self *self, uint32_t index)
 {
     const uint4 words = weft_poll_four(&self->counters[index].peer);
@@ -127,7 +127,7 @@ static inline void weft_count_watch(const weft_self *self, int watchers)
     __atomic_fetch_add(&self->state->exposed->watchers, (uint32_t)watchers, __ATOMIC_RELAXED);
 }
 
-/* One more, from the receive thread of this process, the only writer of these words. It rings the
+/* Adds one, by the receive thread of this process, the only writer of these words. It rings the
  * bell afterwards. */
 static inline void weft_count_add_host(struct weft_exposed *exposed, uint32_t index)
 {
@@ -144,14 +144,14 @@ static inline uint32_t weft_count_read_quiet(const struct weft_counter *counter)
 
 #endif
 
-/* The sum of the three words: the count. An acquire, together with weft_polled. */
+/* Returns the count, the sum of the three words. An acquire, together with weft_polled. */
 WEFT_INLINE uint32_t weft_count_read(const weft_self *self, uint32_t index)
 {
     const struct weft_counted counted = weft_count_read_parts(self, index);
     return counted.here + counted.others;
 }
 
-/* The same, and on a GPU what NICs have counted, if `nic`. */
+/* Returns the count, on a GPU with what NICs have counted, if `nic`. */
 WEFT_INLINE uint32_t weft_count_read_with(const weft_self *self, uint32_t index, const bool nic)
 {
     return weft_count_read(self, index) + (nic ? weft_count_read_nic(self, index) : 0);

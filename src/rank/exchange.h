@@ -8,7 +8,7 @@
 #include "abi/coll.h"
 #include "rank/state.h"
 
-/* What this rank's collectives (coll/) know of a communicator. */
+/* Finds what this rank's collectives (coll/) know of a communicator. */
 WEFT_INLINE struct weft_coll_known *weft_coll_known_of(const weft_self *self, weft_comm comm)
 {
     unsigned char *const own = self->exchange + (uint64_t)(self->slot - 1) * self->exchange_bytes;

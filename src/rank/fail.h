@@ -17,11 +17,11 @@
 WEFT_COLD void weft_fail(weft_self *self, weft_status status, const char *text, int count,
                          const weft_log_arg *args);
 
-/* The same with up to four numbers. */
+/* Fails as weft_fail, with up to four numbers. */
 WEFT_COLD void weft_fail4(weft_self *self, weft_status status, const char *text, int64_t a,
                           int64_t b, int64_t c, int64_t d);
 
-/* The same where several calls come by: text begins with "%s: ", for the name of this one. */
+/* Fails for one of several calls: text begins with "%s: ", for the name of this one. */
 WEFT_COLD void weft_fail_in(weft_self *self, weft_status status, const char *call, const char *text,
                             int64_t a, int64_t b, int64_t c, int64_t d);
 

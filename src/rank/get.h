@@ -38,8 +38,8 @@ static __device__ __forceinline__ void weft_load_items(void *to, const void *fro
 }
 
 /*
- * Such a row: each load passes by the L1 cache, where what others have stored may be old. One word
- * is undivided, as others update it. By all of so many threads.
+ * Loads a row that weft_loads_row allows, by all of so many threads. Each load passes by the L1
+ * cache, where what others have stored may be old. One word is undivided, as others update it.
  */
 WEFT_INLINE void weft_load_row(void *to, const void *from, size_t bytes, unsigned thread,
                                unsigned threads)
@@ -60,7 +60,7 @@ WEFT_INLINE void weft_load_row(void *to, const void *from, size_t bytes, unsigne
 
 #endif
 
-/* From mapped memory. All threads; what another thread has fetched is there after a barrier. */
+/* Fetches from mapped memory. All threads; a barrier shows what another thread has fetched. */
 WEFT_INLINE void weft_fetch_mapped(weft_self *self, unsigned char *to, const unsigned char *from,
                                    const struct weft_shape *shape)
 {
@@ -95,8 +95,8 @@ WEFT_INLINE void weft_fetch_mapped(weft_self *self, unsigned char *to, const uns
 }
 
 /*
- * Any get: shape.pitch is that of `to`, source_pitch that of the window. now: wait until it is
- * there. tag >= 0: notify this rank when it is. All threads.
+ * Makes any get: shape.pitch is that of `to`, source_pitch that of the window. now: wait until it
+ * is there. tag >= 0: notify this rank when it is. All threads.
  */
 WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                struct weft_shape shape, int tag, bool now, const char *call)

@@ -26,11 +26,11 @@ WEFT_INLINE void weft_many_put_one(weft_self *self, weft_win win, const weft_put
 
 enum { WEFT_WARP = 32 };
 
-/* What there is to do yet for a lane's target: all of it, or to remember the route. */
+/* What is left to do for a lane's target: all of it, or to remember the route. */
 enum weft_lane_rest { WEFT_LANE_DONE, WEFT_LANE_LEFT, WEFT_LANE_KEEP };
 
 /*
- * Where the lane's target is, by the cache or by the tables; false: there is no such rank. A handle
+ * Finds the lane's target, by the cache or by the tables; false: there is no such rank. A handle
  * that does not exist ends all threads of the rank: none waits for others in a warp. *keep: there
  * is an empty place for the route. What is in a place stays there: to drive it out costs more than
  * to look up this one, and targets of one call, or of two in turns, would do it each time.
@@ -81,9 +81,9 @@ WEFT_INLINE void weft_trace_lanes_took(weft_self *self, uint32_t count)
 }
 
 /*
- * By whole warps: what each thread did for its target, if it has one of the round's `count`; that
- * is nothing, if it is left. Where one warp did all, the numbers are taken here, else when all have
- * met.
+ * Records, by whole warps, what each thread did for its target, if it has one of the round's
+ * `count`; that is nothing, if it is left. Where one warp did all, it takes the numbers here, else
+ * when all have met.
  */
 WEFT_INLINE void weft_trace_lanes(weft_self *self, enum weft_trace_kind kind, int tag,
                                   const struct weft_route *to, uint64_t bytes, uint32_t count,
@@ -121,7 +121,7 @@ WEFT_INLINE bool weft_lanes_end(weft_self *self, uint32_t count, enum weft_lane_
     return some;
 }
 
-/* By whole warps: for the thread's target, if it has one of the round's `count`. */
+/* Notifies, by whole warps, the thread's target, if it has one of the round's `count`. */
 WEFT_COLD enum weft_lane_rest weft_many_notify(weft_self *self, weft_comm comm, int target, int tag,
                                                uint32_t count)
 {
@@ -140,7 +140,7 @@ WEFT_COLD enum weft_lane_rest weft_many_notify(weft_self *self, weft_comm comm, 
     return left ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
 }
 
-/* The same for a put that is one store. */
+/* Puts as weft_many_notify notifies, where each put is one store. */
 WEFT_COLD enum weft_lane_rest weft_many_put_word(weft_self *self, weft_win win,
                                                  const weft_put_item *from, uint32_t count)
 {
@@ -165,8 +165,8 @@ WEFT_COLD enum weft_lane_rest weft_many_put_word(weft_self *self, weft_win win,
 }
 
 /*
- * The same for a round with longer ones, which a warp has lanes for: by all threads, which copy
- * when the first warp has found the routes, and before it releases.
+ * Puts a round with longer ones, at most as many as a warp has lanes: all threads copy when the
+ * first warp has found the routes, and before it releases.
  */
 WEFT_COLD enum weft_lane_rest weft_many_put(weft_self *self, weft_win win,
                                             const weft_put_item *items, uint32_t count)
@@ -198,7 +198,7 @@ WEFT_COLD enum weft_lane_rest weft_many_put(weft_self *self, weft_win win,
     return mine && !goes ? WEFT_LANE_LEFT : keep ? WEFT_LANE_KEEP : WEFT_LANE_DONE;
 }
 
-/* The rest of a round, one target after the other, by all threads. */
+/* Notifies the rest of a round, one target after the other, by all threads. */
 WEFT_COLD void weft_many_notify_rest(weft_self *self, weft_comm comm, const int *targets,
                                      uint32_t count, int tag, enum weft_lane_rest rest)
 {

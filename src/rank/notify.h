@@ -10,8 +10,8 @@
 #ifdef __CUDACC__
 
 /*
- * To a rank whose route is known, without a channel: as weft_put_cached. recorded: in a traced job,
- * where the route has its alias; what the leader waits for first is recorded by itself.
+ * Notifies a rank whose route is known, without a channel, as weft_put_cached puts. recorded: in a
+ * traced job, where the route has its alias; what the leader waits for first is recorded by itself.
  */
 WEFT_INLINE bool weft_notify_cached(weft_self *self, weft_comm comm, int target, int tag,
                                     bool relaxed, const bool recorded)
@@ -49,7 +49,7 @@ WEFT_INLINE bool weft_notify_cached(weft_self *self, weft_comm comm, int target,
 
 #else
 
-/* The same, in a job that is not traced. */
+/* Notifies a mapped rank in a job that is not traced; false: it is something else. */
 WEFT_HOT bool weft_notify_mapped(weft_self *self, weft_comm comm, int target, int tag, bool relaxed,
                                  const char *call)
 {
@@ -65,7 +65,7 @@ WEFT_HOT bool weft_notify_mapped(weft_self *self, weft_comm comm, int target, in
 
 #endif
 
-/* Any; in a traced job it is recorded. */
+/* Notifies any rank; in a traced job it is recorded. */
 WEFT_COLD void weft_notify_recorded(weft_self *self, weft_comm comm, int target, int tag,
                                     bool relaxed, const char *call)
 {

@@ -31,7 +31,7 @@ WEFT_INLINE uint64_t weft_op_newest(const weft_self *self, int process, uint32_t
     return kind == WEFT_OP_PUT ? self->sent_to[process] : self->asked[process];
 }
 
-/* All threads; when the leader has posted, and before it posts again. */
+/* Names the operation that the leader has posted, before it posts again. All threads. */
 WEFT_INLINE weft_op weft_op_of(weft_self *self, int process, uint32_t kind)
 {
     weft_op op;

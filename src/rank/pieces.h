@@ -9,7 +9,7 @@
 #include "rank/many.h"
 #include "rank/update.h"
 
-/* Each plane is a put of rows; no planes are one empty put. */
+/* Puts each plane as rows; no planes are one empty put. */
 WEFT_COLD void weft_put_planes(weft_self *self, weft_win win, int target, const weft_put_box *box,
                                int tag, const char *call)
 {

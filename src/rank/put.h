@@ -14,7 +14,7 @@
 #include "rank/path/channel_cuda.h"
 
 /*
- * One row to a target whose route is known, on this device or mapped: the same as weft_put_checked,
+ * Puts one row to a target whose route is known, on this device or mapped, as weft_put_checked,
  * with little else on the way. False: it is something else, and nothing has been done.
  */
 WEFT_INLINE bool weft_put_cached(weft_self *self, weft_win win, int target, size_t offset,
@@ -47,8 +47,8 @@ WEFT_INLINE bool weft_put_cached(weft_self *self, weft_win win, int target, size
 
 #else
 
-/* The same to mapped memory, in a job that is not traced. What is wrong takes the long way, too,
- * which says it. */
+/* Puts to mapped memory in a job that is not traced. What is wrong returns false, too: the long way
+ * says it. */
 WEFT_HOT bool weft_put_mapped(weft_self *self, weft_win win, int target, size_t offset,
                               const void *source, const struct weft_shape *shape, int tag,
                               const char *call)
@@ -68,7 +68,7 @@ WEFT_HOT bool weft_put_mapped(weft_self *self, weft_win win, int target, size_t 
 
 #endif
 
-/* Any put; what is wrong with it is said. tag < 0: no notification. */
+/* Makes any put, and says what is wrong with it. tag < 0: no notification. */
 WEFT_HOT void weft_put_checked(weft_self *self, weft_win win, int target, size_t offset,
                                const void *source, struct weft_shape shape, int tag,
                                const char *call)
@@ -84,7 +84,7 @@ WEFT_HOT void weft_put_checked(weft_self *self, weft_win win, int target, size_t
     weft_path_put(self, win, &to, target, offset, source, &shape, tag);
 }
 
-/* The beginning of a put. All threads. */
+/* Records the beginning of a put. All threads. */
 WEFT_COLD void weft_trace_enter_put(weft_self *self, int tag, weft_win win, int target,
                                     uint64_t bytes, const char *call)
 {
@@ -96,7 +96,7 @@ WEFT_COLD void weft_trace_enter_put(weft_self *self, int tag, weft_win win, int 
                               bytes);
 }
 
-/* The same, recorded where the job is traced: then every put comes here. */
+/* Puts as weft_put_checked, recorded where the job is traced: then every put comes here. */
 WEFT_COLD void weft_put_recorded(weft_self *self, weft_win win, int target, size_t offset,
                                  const void *source, struct weft_shape shape, int tag,
                                  const char *call)

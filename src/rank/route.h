@@ -9,7 +9,7 @@
 #include "rank/fail.h"
 #include "rank/wait/wait.h"
 
-/* Of a window's ranks. call: the call that was made, here and below. */
+/* Checks a rank of a window. call: the call that was made, here and below. */
 WEFT_INLINE void weft_check_rank(weft_self *self, int target, int members, const char *call)
 {
     if (WEFT_UNLIKELY(target < 0 || target >= members))
@@ -17,14 +17,14 @@ WEFT_INLINE void weft_check_rank(weft_self *self, int target, int members, const
                      target, members, 0, 0);
 }
 
-/* What is wrong with a communicator, which goes by its name. text: "%s: ", the call, and "%s". */
+/* Says what is wrong with a communicator. text: "%s: ", the call, and "%s", the communicator. */
 WEFT_COLD void weft_fail_comm(weft_self *self, const char *call, const char *text, weft_comm comm)
 {
     const weft_log_arg args[] = {weft_name(call), weft_value(comm, WEFT_LOG_COMM)};
     weft_fail(self, WEFT_ERR_COMM, text, 2, args);
 }
 
-/* Of a communicator's ranks. */
+/* Says that a target is none of a communicator's ranks. */
 WEFT_COLD void weft_fail_target(weft_self *self, const char *call, int target, int members,
                                 weft_comm comm)
 {
@@ -148,7 +148,7 @@ WEFT_INLINE bool weft_is_apart(const weft_self *self, struct weft_member to)
 /* Where a window's or a communicator's routes begin. */
 struct weft_targets {
     const struct weft_member *member;
-    const struct weft_window_entry *entry; /* NULL: a communicator's */
+    const struct weft_window_entry *entry; /* NULL: a communicator's routes */
     int members;
 };
 
@@ -184,7 +184,7 @@ WEFT_HOT struct weft_targets weft_find_comm(weft_self *self, weft_comm comm, int
     return all;
 }
 
-/* To one of them. */
+/* Makes the route to one of the targets. */
 WEFT_HOT struct weft_route weft_route_of(const weft_self *self, const struct weft_targets *found,
                                          int target)
 {

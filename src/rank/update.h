@@ -46,7 +46,7 @@ WEFT_INLINE struct weft_route weft_check_update(weft_self *self, weft_win win, i
     return to;
 }
 
-/* What the host is to ask. old: where the old value goes; NULL: nowhere, or to the link. */
+/* Makes the command of an ask. old: where the old value goes; NULL: nowhere, or to the link. */
 WEFT_INLINE struct weft_command weft_update_command(weft_win win, int target, size_t offset,
                                                     uint64_t bytes, uint32_t how, uint32_t type,
                                                     const void *old, bool to_link)
@@ -63,7 +63,7 @@ WEFT_INLINE struct weft_command weft_update_command(weft_win win, int target, si
     return command;
 }
 
-/* The old value that the leader has fetched. All threads. */
+/* Returns the old value that the leader has fetched. All threads. */
 WEFT_INLINE uint64_t weft_update_fetched(weft_self *self)
 {
     weft_join(self);
@@ -76,8 +76,8 @@ WEFT_INLINE uint64_t weft_update_fetched(weft_self *self)
 enum weft_when { WEFT_LATER, WEFT_NOW, WEFT_RELAXED };
 
 /*
- * One word. now: its old value is returned; else it goes to *old, which may be NULL, and *op is
- * what to wait for. All threads.
+ * Updates one word. now: its old value is returned; else it goes to *old, which may be NULL, and
+ * *op is what to wait for. All threads.
  */
 WEFT_COLD uint64_t weft_update_any(weft_self *self, weft_win win, int target, size_t offset,
                                    struct weft_change change, enum weft_when now, void *old,
@@ -245,7 +245,7 @@ WEFT_INLINE uint64_t weft_element(const void *source, size_t i, uint32_t size)
     return narrow;
 }
 
-/* Each element by a thread. old: where the old ones go, on a CPU; NULL: nowhere. */
+/* Updates mapped elements, each by a thread. old: for the old ones, on a CPU; NULL: nowhere. */
 WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *target,
                                         const void *source, void *old, size_t count, uint32_t type,
                                         uint32_t operation, bool halves)
@@ -281,7 +281,7 @@ WEFT_INLINE void weft_accumulate_mapped(const weft_self *self, unsigned char *ta
 #endif
 }
 
-/* halves: reals of 16 bits. It is known where this is compiled for GPUs, and old is NULL there. */
+/* Accumulates. halves: reals of 16 bits, known where GPUs' code is compiled; old is NULL there. */
 WEFT_INLINE weft_op weft_accumulate(weft_self *self, weft_win win, int target, size_t offset,
                                     const void *source, void *old, size_t count, weft_type type,
                                     weft_operation operation, bool halves)

@@ -33,8 +33,8 @@ WEFT_INLINE unsigned weft_lane(void)
     return threadIdx.x % WEFT_WARP_THREADS;
 }
 
-/* What one lane did to memory, all see after. Ends those who know that the job has failed: lanes
- * that have ended are waited for by none. */
+/* Shows all lanes what one did to memory. Ends those who know that the job has failed: lanes that
+ * have ended are waited for by none. */
 WEFT_INLINE void weft_warp_meet(weft_self *self)
 {
     __syncwarp();
@@ -91,7 +91,7 @@ WEFT_INLINE const struct weft_route *weft_warp_route(weft_self *self, uint32_t h
     return &kept->route;
 }
 
-/* Before something goes straight to a target, or by its channel: what went another way is there,
+/* Makes way for what goes straight to a target, or by its channel: what went another way is there,
  * and nothing in the channel is for the same place. The first lane. */
 WEFT_INLINE void weft_warp_make_way(weft_self *self, const struct weft_route *to, uint64_t low,
                                     uint64_t bytes)
@@ -271,7 +271,7 @@ WEFT_INLINE void weft_get_by_lanes(weft_self *self, weft_win win, int from, size
 
 #else
 
-/* By the thread that makes the call for its warp. */
+/* The lanes' calls, by the thread that makes the call for its warp. */
 #define weft_lane()          0
 #define weft_warp_meet(self) weft_check_stop(self)
 #define weft_put_by_lanes    weft_put_row

@@ -18,7 +18,7 @@ WEFT_INLINE bool weft_ask_answered(const weft_self *self, int process, uint64_t 
     return (int64_t)(asked - open - number) >= 0;
 }
 
-/* Waits for that. The leader. */
+/* Waits until an ask is answered. The leader. */
 WEFT_COLD void weft_ask_await(weft_self *self, int process, uint64_t number)
 {
     if (!weft_ask_answered(self, process, number)) /* else it may be too old to be compared so */
@@ -63,7 +63,7 @@ WEFT_COLD void weft_ask_post(weft_self *self, int process, struct weft_command *
     self->asks++;
 }
 
-/* The same, behind what a channel to the owner still carries. The leader. */
+/* Posts an ask behind what a channel to the owner still carries. The leader. */
 WEFT_INLINE void weft_ask_owner(weft_self *self, const struct weft_route *to,
                                 struct weft_command *command, const void *operands, uint32_t bytes)
 {

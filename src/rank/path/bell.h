@@ -10,7 +10,7 @@
 
 WEFT_COLD void weft_queue_ring_all(weft_self *self); /* queue.h */
 
-/* The host has something to do, and finds all that the rank has posted. */
+/* Tells the host that there is something to do: it finds all that the rank has posted. */
 WEFT_INLINE void weft_posted(weft_self *self)
 {
 #ifndef __CUDACC__
@@ -22,7 +22,7 @@ WEFT_INLINE void weft_posted(weft_self *self)
 #endif
 }
 
-/* The same of a command that may wait for others of its batch. */
+/* Tells the host of a command that may wait for others of its batch. */
 WEFT_INLINE void weft_posted_in_batch(weft_self *self)
 {
 #ifndef __CUDACC__

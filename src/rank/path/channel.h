@@ -51,7 +51,7 @@ WEFT_COLD void weft_out_ask(weft_self *self, struct weft_out *out, struct weft_e
 }
 
 /*
- * After a notified put that went directly and would fit into a channel: has the pair talked often
+ * Notes a notified put that went directly and would fit into a channel: has the pair talked often
  * enough, and has the target found its channel? Pairs that only notify, or put much, are better off
  * without.
  */
@@ -104,7 +104,7 @@ WEFT_INLINE void weft_out_space(weft_self *self, struct weft_out *out, uint32_t 
         weft_out_await(self, out, out->head + lines - WEFT_RING_LINES);
 }
 
-/* Before anything goes to the target through the host, and for a flush. */
+/* Waits for the channel, before anything goes to the target through the host, and for a flush. */
 WEFT_INLINE void weft_out_drain(weft_self *self, struct weft_out *out)
 {
     if (out->state == WEFT_OUT_OPEN && (int32_t)(out->taken - out->head) < 0)
@@ -152,7 +152,7 @@ WEFT_INLINE void weft_line_store(const struct weft_out *out, uint32_t begin, uin
 WEFT_COLD void weft_message_write_long(struct weft_crew crew, const struct weft_out *out,
                                        struct weft_head head, const unsigned char *source)
 {
-    enum { DEEP = 5 }; /* the longest by one warp at once */
+    enum { DEEP = 5 }; /* lines of a lane at once: the longest message by one warp */
     const uint32_t begin = out->head, lines = weft_message_lines(head.bytes);
     const uint32_t *const words = (const uint32_t *)(const void *)source;
     const uint32_t last = head.bytes / 4 - 1;
@@ -205,7 +205,7 @@ WEFT_INLINE uint32_t weft_out_clean(const weft_self *self)
     return self->news != 0 ? WEFT_OUT_FENCE : 0;
 }
 
-/* Before a message that must wait for room, or stands for what went directly, which it fences. */
+/* Prepares a message that must wait for room, or stands for what went directly, which it fences. */
 WEFT_COLD void weft_message_prepare(weft_self *self, struct weft_crew crew, struct weft_out *out,
                                     uint32_t lines, bool release)
 {
@@ -219,7 +219,7 @@ WEFT_COLD void weft_message_prepare(weft_self *self, struct weft_crew crew, stru
         weft_fence_release(ORDER_eager_notice);
 }
 
-/* A notified put. (Short ones of GPUs: channel_cuda.h.) */
+/* Sends a notified put. (Short ones of GPUs: channel_cuda.h.) */
 WEFT_INLINE void weft_message_put(weft_self *self, struct weft_crew crew, struct weft_out *out,
                                   struct weft_head head, const unsigned char *source)
 {
@@ -243,8 +243,8 @@ WEFT_INLINE void weft_message_put(weft_self *self, struct weft_crew crew, struct
         weft_out_cover(out, head.address, head.address + head.bytes);
 }
 
-/* A message without a payload. release: it stands for all that the rank did; else only for the
- * messages before it. The leader. */
+/* Sends a message without a payload. release: it stands for all that the rank did; else only for
+ * the messages before it. The leader. */
 WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint32_t tag,
                                      bool notice, bool release)
 {
@@ -266,7 +266,7 @@ WEFT_INLINE void weft_message_notice(weft_self *self, struct weft_out *out, uint
 
 /* ---- as a way ------------------------------------------------------------------------------- */
 
-/* A notified put, by the first warp. The target's window is mapped. */
+/* Sends a notified put, by the first warp. The target's window is mapped. */
 WEFT_INLINE void weft_channel_put(weft_self *self, const struct weft_route *to, size_t offset,
                                   const void *source, size_t bytes, int tag)
 {
@@ -285,7 +285,7 @@ WEFT_INLINE void weft_channel_put(weft_self *self, const struct weft_route *to, 
     }
 }
 
-/* A notification. It stands for all that the rank did, unless relaxed. The leader. */
+/* Sends a notification. It stands for all that the rank did, unless relaxed. The leader. */
 WEFT_INLINE void weft_channel_notify(weft_self *self, const struct weft_route *to, uint32_t tag,
                                      bool relaxed)
 {
@@ -293,7 +293,7 @@ WEFT_INLINE void weft_channel_notify(weft_self *self, const struct weft_route *t
     weft_count_nudge(to->exposed);
 }
 
-/* Before bytes go to `low` of a target by another way than its channel. The leader. */
+/* Makes way for bytes that go to `low` of a target otherwise than by its channel. The leader. */
 WEFT_INLINE void weft_channel_clear(weft_self *self, const struct weft_route *to, uint64_t low,
                                     uint64_t bytes)
 {

@@ -36,7 +36,7 @@ WEFT_INLINE void weft_line_load_words(uint32_t pair[2], const unsigned char *sou
         pair[1] = from[1];
 }
 
-/* It is not made of whole words, or must wait, or comes after what went another way. */
+/* Puts what is not made of whole words, or must wait, or comes after what went another way. */
 WEFT_COLD void weft_channel_put_prepared(weft_self *self, struct weft_out *out,
                                          struct weft_head head, const unsigned char *source)
 {
@@ -99,7 +99,7 @@ WEFT_INLINE void weft_channel_put_by_all(weft_self *self, struct weft_out *out,
         weft_channel_put_noted(self, out, &head, begin + lines);
 }
 
-/* All threads call it. */
+/* Puts through a channel. All threads. */
 WEFT_INLINE void weft_channel_put_short(weft_self *self, const struct weft_route *to, size_t offset,
                                         const void *source, size_t bytes, int tag)
 {

@@ -72,7 +72,7 @@ WEFT_COLD bool weft_post(weft_self *self, const struct weft_command *command, co
 
 #ifdef __CUDACC__
 
-/* The same by a crew, of which each thread writes some words of the payload. */
+/* Posts as weft_post, by a crew, of which each thread writes some words of the payload. */
 WEFT_COLD bool weft_post_by_crew(weft_self *self, struct weft_crew crew,
                                  const struct weft_command *command, const void *payload,
                                  uint32_t payload_bytes, bool after)
@@ -136,7 +136,7 @@ WEFT_COLD bool weft_prints_text(const char *format, int index)
     return false;
 }
 
-/* How much of the text has room. */
+/* Returns how much of the text has room. */
 WEFT_INLINE uint32_t weft_text_bytes(const char *text, uint32_t room)
 {
     uint32_t length = 0;

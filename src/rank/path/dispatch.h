@@ -29,7 +29,7 @@ WEFT_INLINE void weft_path_meet(weft_self *self, int process)
     weft_join(self);
 }
 
-/* All that this rank put anywhere is visible there. Blocks. The leader. */
+/* Waits until all that this rank put anywhere is visible there. The leader. */
 WEFT_INLINE void weft_path_flush(weft_self *self)
 {
     for (int p = 0; self->unsettled != 0 && p < self->state->processes; p++)
@@ -43,7 +43,7 @@ WEFT_INLINE void weft_path_flush(weft_self *self)
 
 /* ---- notices -------------------------------------------------------------------------------- */
 
-/* One more, by any way, after all that went another. The leader. */
+/* Adds a notification, by any way, after all that went another. The leader. */
 WEFT_INLINE void weft_path_notify(weft_self *self, const struct weft_route *to, weft_comm comm,
                                   int target, int tag, bool relaxed)
 {
@@ -82,8 +82,8 @@ WEFT_INLINE void weft_path_tell(weft_self *self, int process, uint32_t word, boo
 /* ---- puts ----------------------------------------------------------------------------------- */
 
 /*
- * Straight into the target's memory, and the notification, if tag >= 0. rest: all but the way of
- * the route. channel: the route has one, for the notification. All threads, which have met.
+ * Puts straight into the target's memory, and notifies if tag >= 0. rest: all but the way of the
+ * route. channel: the route has one, for the notification. All threads, which have met.
  */
 WEFT_HOT void weft_path_put_mapped(weft_self *self, const struct weft_route *to,
                                    const struct weft_route *rest, size_t offset, const void *source,
@@ -113,8 +113,8 @@ WEFT_HOT void weft_path_put_mapped(weft_self *self, const struct weft_route *to,
 }
 
 /*
- * To a rank or the host program of this process, where the two have no counter in common: by the
- * queue; or this rank moves the data, and the notification comes behind them. All threads.
+ * Puts to a rank or the host program of this process, where the two have no counter in common: by
+ * the queue; or this rank moves the data, and the notification comes behind them. All threads.
  */
 WEFT_COLD void weft_path_put_apart(weft_self *self, weft_win win, struct weft_route to, int target,
                                    size_t offset, const void *source, struct weft_shape shape,

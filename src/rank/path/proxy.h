@@ -14,7 +14,7 @@ WEFT_COLD void weft_queue_settle(weft_self *self, int process);               /*
 
 /* ---- notices -------------------------------------------------------------------------------- */
 
-/* One more of a tag, by rank (COUNT: target, of comm), or of a barrier word, by process (BARRIER).
+/* Adds one to a tag, by rank (COUNT: target, of comm), or to a barrier word, by process (BARRIER).
  * The leader. */
 WEFT_COLD void weft_proxy_count(weft_self *self, int process, enum weft_command_kind kind,
                                 weft_comm comm, int target, int tag, uint32_t word)
@@ -67,8 +67,8 @@ WEFT_COLD void weft_proxy_await(weft_self *self, int process)
 }
 
 /*
- * Before anything goes to the process by a direct path: the order between two ranks holds across
- * paths, and the direct path is the faster one.
+ * Prepares a direct path to the process: the order between two ranks holds across paths, and the
+ * direct path is the faster one.
  */
 WEFT_COLD void weft_settle(weft_self *self, int process)
 {
@@ -82,7 +82,7 @@ WEFT_COLD void weft_settle(weft_self *self, int process)
 
 /* ---- puts ----------------------------------------------------------------------------------- */
 
-/* Up to 16 bytes of a source, in two words. */
+/* Loads up to 16 bytes of a source into two words. */
 WEFT_INLINE void weft_load_within(uint64_t words[2], const void *source, size_t bytes)
 {
 #ifdef __CUDACC__
@@ -107,7 +107,7 @@ WEFT_INLINE void weft_load_within(uint64_t words[2], const void *source, size_t 
 #endif
 }
 
-/* What the host is to put. */
+/* Makes the command of a put. */
 WEFT_INLINE struct weft_command weft_proxy_command(weft_win win, int target, size_t offset,
                                                    const void *source,
                                                    const struct weft_shape *shape, int tag)

@@ -13,13 +13,13 @@
 
 /* ---- where the NIC finds what ---------------------------------------------------------------- */
 
-/* The key of this process's memory; 0: it is not known. Any thread. */
+/* Finds the key of this process's memory; 0: it is not known. Any thread. */
 WEFT_INLINE uint32_t weft_queue_lkey(const weft_self *self, const void *memory, uint64_t bytes)
 {
     return weft_gda_key_of(self->state->nic_keys, (uint64_t)(uintptr_t)memory, bytes);
 }
 
-/* A part of the target's window. rkey 0: it is not known. Any thread. */
+/* Finds a part of the target's window. rkey 0: it is not known. Any thread. */
 WEFT_COLD struct weft_gda_remote weft_queue_remote(weft_self *self, weft_win win,
                                                    const struct weft_route *to, int target,
                                                    size_t offset, uint64_t bytes)
@@ -48,7 +48,7 @@ WEFT_COLD void weft_queue_read(unsigned char *to, const unsigned char *from, siz
 
 /* ---- puts and notices ------------------------------------------------------------------------ */
 
-/* One row, in pieces, from its own bytes or by key. False: the rank is about to end. */
+/* Writes one row, in pieces, from its own bytes or by key. False: the rank is about to end. */
 WEFT_INLINE bool weft_queue_write(weft_self *self, int process, struct weft_gda_remote to,
                                   const unsigned char *source, uint64_t bytes, uint32_t lkey)
 {

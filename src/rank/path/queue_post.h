@@ -8,7 +8,7 @@
 #include "gda/shared.h"
 #include "rank/path/proxy.h"
 
-enum { WEFT_QUEUE_BATCH = 32 }; /* slots that a batch leaves unrung */
+enum { WEFT_QUEUE_BATCH = 32 }; /* slots that a batch leaves without a doorbell, at most */
 
 /*
  * In the sink, which all queues of the rank share: first what a call waits for; then, where nobody
@@ -18,7 +18,7 @@ enum { WEFT_SINK_WANTED = 48, WEFT_SINK_OLD = WEFT_SINK_WANTED, WEFT_SINK_LAST =
 
 /* ---- ringing and waiting --------------------------------------------------------------------- */
 
-/* Of a NIC that is a task of the host. */
+/* Rings for a NIC that is a task of the host. */
 WEFT_INLINE void weft_queue_bell(const weft_self *self)
 {
 #ifdef __CUDACC__
@@ -47,7 +47,7 @@ WEFT_COLD void weft_queue_ring_all(weft_self *self)
         weft_queue_ring(self, &self->queues[p]);
 }
 
-/* What has completed. An error ends the rank. */
+/* Notes what has completed. An error ends the rank. */
 WEFT_COLD void weft_queue_poll(weft_self *self, struct weft_gda_queue *queue, int process)
 {
     if (queue->shared != NULL ? weft_gda_shared_poll(queue) : weft_gda_poll(queue))
@@ -57,7 +57,7 @@ WEFT_COLD void weft_queue_poll(weft_self *self, struct weft_gda_queue *queue, in
                (int64_t)queue->qpn, process, (int64_t)queue->failed, (int64_t)queue->syndrome);
 }
 
-/* A round of a wait. False: the rank is about to end. */
+/* Waits for a round. False: the rank is about to end. */
 WEFT_INLINE bool weft_queue_wait(weft_self *self, const struct weft_gda_queue *queue, int process,
                                  uint32_t *rounds, uint32_t slots)
 {
@@ -67,8 +67,8 @@ WEFT_INLINE bool weft_queue_wait(weft_self *self, const struct weft_gda_queue *q
 
 /* ---- posting --------------------------------------------------------------------------------- */
 
-/* What was written into the next slots is posted. wanted: its completion says that all before it is
- * visible. */
+/* Notes that what was written into the next slots is posted. wanted: its completion says that all
+ * before it is visible. */
 WEFT_INLINE void weft_queue_wrote(weft_self *self, struct weft_gda_queue *queue, uint32_t slots,
                                   bool wanted)
 {
@@ -79,8 +79,8 @@ WEFT_INLINE void weft_queue_wrote(weft_self *self, struct weft_gda_queue *queue,
 }
 
 /*
- * A READ behind all that was posted, which says by its completion that all is visible. Writes have
- * no completion of their own, which would say only that the NIC has them.
+ * Makes a READ behind all that was posted, which says by its completion that all is visible. Writes
+ * have no completion of their own, which would say only that the NIC has them.
  */
 WEFT_INLINE void weft_queue_last(const struct weft_gda_queue *queue, struct weft_wqe *wqe)
 {
@@ -154,7 +154,7 @@ WEFT_COLD bool weft_queue_post(weft_self *self, int process, struct weft_wqe *wq
     return true;
 }
 
-/* Has all that was posted complete. */
+/* Has all that was posted to the process complete. */
 WEFT_INLINE void weft_queue_ask(weft_self *self, int process)
 {
     struct weft_gda_queue *const queue = &self->queues[process];
@@ -194,7 +194,7 @@ WEFT_COLD void weft_queue_await(weft_self *self, int process, uint64_t number)
     weft_channel_fence(self); /* as in weft_proxy_await */
 }
 
-/* Whether they are, as far as it has a completion, which it is made to have. */
+/* Whether all requests before slot `number` are complete; has a completion made for them. */
 WEFT_COLD bool weft_queue_is_done(weft_self *self, int process, uint64_t number)
 {
     struct weft_gda_queue *const queue = &self->queues[process];
@@ -208,14 +208,14 @@ WEFT_COLD bool weft_queue_is_done(weft_self *self, int process, uint64_t number)
     return (int64_t)(queue->done - number) >= 0;
 }
 
-/* Before anything goes there another way, and for a flush. */
+/* Waits before anything goes to the process another way, and for a flush. */
 WEFT_COLD void weft_queue_settle(weft_self *self, int process)
 {
     if (self->queues[process].dirty != 0)
         weft_queue_await(self, process, self->queues[process].posted);
 }
 
-/* Before anything goes there by the queue: what went through the host is delivered. */
+/* Waits before anything goes to it by the queue: what went through the host is delivered. */
 WEFT_COLD void weft_queue_enter(weft_self *self, int process)
 {
     if (self->settled[process] != (uint32_t)self->sent_to[process] ||

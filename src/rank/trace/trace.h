@@ -124,7 +124,7 @@ WEFT_COLD void weft_trace_region(weft_self *self, enum weft_trace_kind kind, con
     weft_trace_mark(self, &event);
 }
 
-/* Something begins. The leader, in a traced job. */
+/* Opens an event that begins. The leader, in a traced job. */
 WEFT_INLINE void weft_trace_open_event(weft_self *self, enum weft_trace_kind kind, int depth,
                                        int tag, int32_t process, uint32_t slot, uint64_t amount)
 {
@@ -141,7 +141,7 @@ WEFT_INLINE void weft_trace_open_event(weft_self *self, enum weft_trace_kind kin
     open->what = weft_trace_what(kind, tag, amount);
 }
 
-/* And ends. All looks at shared memory come before the stores, so that they wait together. */
+/* Closes the open event. All looks at shared memory come before the stores, to wait together. */
 WEFT_INLINE void weft_trace_close_event(weft_self *self, int depth)
 {
     struct weft_tracer *const tracer = &self->tracer;
@@ -160,7 +160,7 @@ WEFT_INLINE void weft_trace_close_event(weft_self *self, int depth)
     weft_trace_counted(self, every, number, number + 1);
 }
 
-/* A call in which no other began ends; its end is set here. */
+/* Adds a call in which no other began; its end is set here. */
 WEFT_INLINE void weft_trace_single(weft_self *self, struct weft_trace_event *event)
 {
     struct weft_tracer *const tracer = &self->tracer;
@@ -174,7 +174,7 @@ WEFT_INLINE void weft_trace_single(weft_self *self, struct weft_trace_event *eve
     weft_trace_counted(self, every, number, number + 1);
 }
 
-/* The same of one that was noted as it began. */
+/* Closes a call in which no other began, and which was opened as it began. */
 WEFT_INLINE void weft_trace_close_single(weft_self *self)
 {
     struct weft_trace_event *const open = &self->tracer.open[WEFT_TRACE_CALL];
@@ -184,7 +184,7 @@ WEFT_INLINE void weft_trace_close_single(weft_self *self)
     weft_trace_single(self, &event);
 }
 
-/* The same two, in a place of their own. */
+/* Opens an event, in a function of its own; weft_trace_end closes it. */
 WEFT_COLD void weft_trace_begin(weft_self *self, enum weft_trace_kind kind, int depth, int tag,
                                 int32_t process, uint64_t amount)
 {

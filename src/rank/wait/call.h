@@ -32,7 +32,7 @@ WEFT_INLINE void weft_wait_warped(weft_self *self, uint32_t tag, uint32_t count)
     } while (WEFT_UNLIKELY(weft_attend(self)));
 }
 
-/* Of a traced job. */
+/* Waits as weft_wait, in a traced job. */
 WEFT_COLD void weft_wait_traced(weft_self *self, uint32_t tag, uint32_t count, uint32_t by)
 {
     WEFT_IN_SHARED(self);
@@ -134,7 +134,7 @@ WEFT_INLINE uint64_t weft_watch(const void *address, bool wide)
                 : weft_poll_u32((const uint32_t *)address, ORDER_watch);
 }
 
-/* It was not there at once, but `there`. The leader. */
+/* Watches for a value that was not there at once, but `there`. The leader. */
 WEFT_COLD void weft_wait_watch(weft_self *self, const void *address, bool wide, weft_compare how,
                                uint64_t value, uint64_t there)
 {

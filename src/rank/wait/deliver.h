@@ -60,7 +60,7 @@ WEFT_INLINE void weft_deliver_word(const struct weft_head *head, uint32_t k, uin
         weft_deliver_bytes(target, value, left < 4 ? left : 4, head->bytes <= 4);
 }
 
-/* What a line of a message that is there brings. A payload of 8 bytes may not be divided. */
+/* Stores what a line of a message brings. A payload of 8 bytes may not be divided. */
 WEFT_COLD void weft_deliver_odd(struct weft_head copy, uint32_t at, uint32_t one, uint32_t two)
 {
     const struct weft_head *head = &copy;
@@ -79,7 +79,7 @@ WEFT_COLD void weft_deliver_odd(struct weft_head copy, uint32_t at, uint32_t one
 
 #ifdef __CUDACC__
 
-/* Two words of a line to where they belong, together where that is aligned. */
+/* Stores two words of a line where they belong, together where that is aligned. */
 WEFT_INLINE void weft_deliver_pair(uint64_t target, const struct weft_ring_line *line, bool wide)
 {
     const uint32_t one = (uint32_t)line->word[0], two = (uint32_t)line->word[1];
@@ -92,7 +92,7 @@ WEFT_INLINE void weft_deliver_pair(uint64_t target, const struct weft_ring_line 
     }
 }
 
-/* What a line brings where target and size are multiples of 4. */
+/* Stores what a line brings where target and size are multiples of 4. */
 WEFT_INLINE void weft_deliver_words(const struct weft_head *head, const struct weft_ring_line *line,
                                     uint32_t at)
 {

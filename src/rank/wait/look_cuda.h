@@ -17,20 +17,20 @@ enum { WEFT_COUNTER_LANE = WEFT_CHANNELS_IN, WEFT_LOOK_LINES = 31 - WEFT_COUNTER
 
 static_assert(sizeof(struct weft_counter) == sizeof(struct weft_ring_line), "one load for both");
 
-/* Where a lane looks: a line, which has this flag when it is there; the counter has none. */
+/* A line at which a lane looks, and its flag when it is there; the counter's is 0. */
 struct weft_eye {
     const struct weft_ring_line *line;
     uint32_t flag;
 };
 
 /*
- * The channels into the rank; the one that the warp looks deeper into, so deep as its last message,
- * and how far the rank has come there; which of its lines a lane reads, 0 is the head.
+ * What the first warp looks at: the channels into the rank, and lines of the one that brought the
+ * last message.
  */
 struct weft_view {
-    uint32_t heads; /* by lane */
-    uint32_t hot, deep, tail, at;
-    uint32_t owes;
+    uint32_t heads;               /* set of channels, by lane */
+    uint32_t hot, deep, tail, at; /* hot channel; its lines; its next one; lane's own (0: head) */
+    uint32_t owes;                /* self->owes */
 };
 
 enum { WEFT_NO_LINE = 0x0fffffff };
@@ -69,13 +69,13 @@ WEFT_INLINE struct weft_eye weft_eye_at(const weft_self *self, const struct weft
     return eye;
 }
 
-/* What the lane of the counter has read. */
+/* Sums up what the lane of the counter has read. */
 WEFT_INLINE uint32_t weft_counter_sum(const struct weft_ring_line *line)
 {
     return (uint32_t)line->word[0] + (uint32_t)(line->word[0] >> 32) + (uint32_t)line->word[1];
 }
 
-/* The leader. */
+/* Sets the channel to look deeper into, by its last message. The leader. */
 WEFT_INLINE void weft_look_deep(weft_self *self, uint32_t hot, uint32_t bytes)
 {
     self->hot = hot;
@@ -101,8 +101,8 @@ WEFT_INLINE void weft_wanted_taken(weft_self *self, const struct weft_head *head
 }
 
 /*
- * Before its payload is copied, which comes after what it stands for. Nothing need be acquired if
- * that is no more than the payload.
+ * Acquires what the wanted message stands for, before its payload is copied. Nothing need be
+ * acquired if that is no more than the payload.
  */
 WEFT_INLINE void weft_wanted_acquire(const struct weft_head *head, struct weft_view view)
 {

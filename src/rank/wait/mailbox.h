@@ -38,7 +38,7 @@ WEFT_INLINE struct weft_crew weft_crew_alone(void)
     return crew;
 }
 
-/* Those that write a message. Others have lane >= lanes. */
+/* The threads that write a message. Others have lane >= lanes. */
 WEFT_INLINE struct weft_crew weft_crew_first_warp(const weft_self *self)
 {
     struct weft_crew crew = weft_crew_alone();
@@ -61,7 +61,7 @@ WEFT_INLINE bool weft_crew_any(struct weft_crew crew, bool value)
     return value;
 }
 
-/* What any of them wrote to the rank's state before, all see after. */
+/* Shows all of the crew what any of them wrote to the rank's state before. */
 WEFT_INLINE void weft_crew_meet(struct weft_crew crew)
 {
     (void)crew;
@@ -144,7 +144,7 @@ WEFT_COLD bool weft_take_next(weft_self *self, struct weft_in *in)
     return true;
 }
 
-/* All that is there, of all channels. One thread. */
+/* Takes all that is there, of all channels. One thread. */
 WEFT_COLD void weft_serve_all(weft_self *self)
 {
     for (uint32_t i = 0; i < self->ins; i++)
@@ -152,8 +152,8 @@ WEFT_COLD void weft_serve_all(weft_self *self)
             continue;
 }
 
-/* The same, for every round of a wait: without channels there is no call, which would store
- * registers on the stack. */
+/* Takes all that is there, in every round of a wait: without channels there is no call, which would
+ * store registers on the stack. */
 WEFT_INLINE void weft_serve(weft_self *self)
 {
     if (self->ins != 0)
@@ -187,21 +187,21 @@ WEFT_COLD void weft_find_channels(weft_self *self)
 }
 
 #ifndef __CUDACC__
-/* All that is there, after a look that acquires. */
+/* Takes all that is there, after a look that acquires. */
 static inline void weft_serve_seen(weft_self *self)
 {
     weft_serve(self);
 }
 #endif
 
-/* Now and then, also by ranks whose waits are over at once. One thread. */
+/* Gives credit to all senders now and then, also if waits are over at once. One thread. */
 WEFT_COLD void weft_give_all(weft_self *self)
 {
     for (uint32_t i = 0; i < self->ins; i++)
         weft_give(&self->in[i]);
 }
 
-/* In a wait that lasts: what need not be done in every round. One thread. */
+/* Does, in a wait that lasts, what need not be done in every round. One thread. */
 WEFT_COLD void weft_serve_now_and_then(weft_self *self)
 {
 #ifdef __CUDACC__

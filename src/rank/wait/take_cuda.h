@@ -17,7 +17,7 @@ struct weft_want {
     uint32_t tag, have, need;
 };
 
-/* By the lane of the channel, when all of the message has been stored. */
+/* Notes a message that has been stored in full. By the lane of the channel. */
 WEFT_INLINE void weft_take_noted(weft_self *self, struct weft_in *in, const struct weft_head *head)
 {
     if (head->notice)
@@ -62,11 +62,11 @@ WEFT_INLINE unsigned weft_take_short(weft_self *self, struct weft_ring_line *lin
     return __ballot_sync(~0u, is_long);
 }
 
-/* The lanes that have a channel's message together, and which of them the caller is. */
+/* A team: the lanes that take a channel's message together, and the caller's lane. */
 struct weft_warp_team {
     uint32_t lanes, lane;
     uint32_t channel;
-    bool some; /* a channel is left for it */
+    bool some; /* 1: a channel is left for the team */
 };
 
 /* Teams are numbered as the channels of `heads` are, from the lowest. */
@@ -167,8 +167,8 @@ WEFT_INLINE void weft_take_long(weft_self *self, struct weft_ring_line line, uns
 }
 
 /*
- * What is there of all channels: of those whose heads are, of which each lane has read one. The
- * next look expects what the first of the longer ones was, if there is one.
+ * Takes what is there of the channels whose heads are, of which each lane has read one. The next
+ * look expects what the first of the longer ones was, if there is one.
  */
 WEFT_COLD void weft_take_some(weft_self *self, struct weft_ring_line line, unsigned heads,
                               struct weft_want want)

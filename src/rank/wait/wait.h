@@ -52,7 +52,7 @@ WEFT_INLINE void weft_tell_next(weft_self *self, uint32_t *word)
 #endif
 }
 
-/* For the watchdog: plain words that it may read at any moment. */
+/* Tells the watchdog what the rank waits for: plain words that it may read at any moment. */
 WEFT_INLINE void weft_tell(weft_self *self, enum weft_wait_kind kind, uint64_t a, uint64_t have,
                            uint64_t need)
 {
@@ -100,7 +100,7 @@ WEFT_COLD void weft_exit(weft_self *self)
     __builtin_unreachable();
 }
 
-/* All threads, between two barriers. */
+/* Forgets all routes. All threads, between two barriers. */
 WEFT_INLINE void weft_routes_clear(weft_self *self)
 {
     weft_for (i, WEFT_ROUTES)
@@ -145,15 +145,15 @@ WEFT_INLINE void weft_join(weft_self *self)
     weft_attend(self);
 }
 
-/* Not at once: other threads may be about to look whether there is something to attend to. */
+/* Keeps it for later that routes are stale: others may be about to look what to attend to. */
 WEFT_INLINE void weft_routes_stale(weft_self *self)
 {
     self->news = WEFT_ROUTES_STALE;
 }
 
 /*
- * Before a barrier. Every thread has looked at `stopped` some cycles after the barrier before; so
- * as not to be seen by one that is late, the leader lets microseconds pass. For what is rare.
+ * Tells the rank something at the next barrier. Every thread has looked at `stopped` some cycles
+ * after the last one; not to be seen by a late one, the leader waits microseconds. It is rare.
  */
 WEFT_COLD void weft_tell_rank(weft_self *self, uint32_t what)
 {
@@ -207,7 +207,7 @@ WEFT_COLD bool weft_look_stop(weft_self *self)
     return weft_has_stopped(self);
 }
 
-/* At the start of every call: ranks that only send look now and then (weft_turn). */
+/* Checks at the start of every call; ranks that only send look now and then (weft_turn). */
 WEFT_INLINE void weft_check_stop(weft_self *self)
 {
 }
@@ -278,7 +278,7 @@ WEFT_HOT void weft_check_stop(weft_self *self)
         weft_stop(self);
 }
 
-/* By operations that do not wait: others get their turn. */
+/* Lets others have their turn, after operations that do not wait. */
 WEFT_HOT void weft_turn(weft_self *self)
 {
     weft_port_turn(&self->port);

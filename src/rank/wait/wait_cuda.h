@@ -24,7 +24,7 @@ WEFT_INLINE void weft_look_for_channels(weft_self *self)
         weft_look_around(self);
 }
 
-/* A round of a wait that found nothing, now and then. False: the rank ends. */
+/* Makes a round of a wait that found nothing, now and then. False: the rank ends. */
 WEFT_COLD bool weft_warp_round(weft_self *self, uint32_t rounds, uint32_t tag, uint32_t need)
 {
     bool on = true;
@@ -44,8 +44,8 @@ WEFT_COLD bool weft_warp_round(weft_self *self, uint32_t rounds, uint32_t tag, u
 }
 
 /*
- * The leader alone, while there are no channels. If there are some before the notifications are,
- * the wait begins again.
+ * Waits by the leader alone, while there are no channels. If there are some before the
+ * notifications are, the wait begins again.
  */
 WEFT_INLINE void weft_wait_alone(weft_self *self, uint32_t tag, uint32_t need)
 {

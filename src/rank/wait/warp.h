@@ -27,7 +27,7 @@ WEFT_INLINE void weft_warp_serve(weft_self *self)
 }
 
 #ifdef __CUDACC__
-/* What a batch holds back leaves before a warp comes again. One thread of the warp. */
+/* Sends what a batch holds back, before a warp comes again. One thread of the warp. */
 WEFT_INLINE void weft_warp_send(weft_self *self)
 {
     if (weft_has_queues(self) && *(const volatile uint32_t *)&self->unrung != 0 &&
