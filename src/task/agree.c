@@ -18,7 +18,7 @@ static uint64_t hash_of(uint64_t hash, const void *bytes, size_t count)
     return hash;
 }
 
-/* Of the first tasks. */
+/* Hashes the first tasks. */
 static uint64_t hash_tasks(const struct weft_recorded *all, uint32_t tasks)
 {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -39,7 +39,7 @@ static uint64_t hash_tasks(const struct weft_recorded *all, uint32_t tasks)
     return hash;
 }
 
-/* Whether a number is the same at all places; *other: a place where it is not that of place 0. */
+/* Compares a number at all places; *other: a place where it is not that of place 0. */
 static weft_status same(weft_job *job, uint64_t mine, bool *equal, int *other)
 {
     weft_status status;

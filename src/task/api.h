@@ -91,12 +91,12 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
 
 /* ---- running --------------------------------------------------------------------------------- */
 
-/* What the leader tells the others of what comes next. */
+/* What the leader tells the other threads of what comes next. */
 struct weft_task_turn {
     uint32_t slot, status; /* slot + 1; 0: recorded tasks, or the rank ends */
-    uint32_t recorded;     /* steps of recorded tasks come next */
-    uint64_t first, end;   /* calls */
-    uint32_t tickets;      /* that it gives up after them: 1 or 0 */
+    uint32_t recorded;     /* 1: steps of recorded tasks come next */
+    uint64_t first, end;   /* calls of the slot's task that the rank runs */
+    uint32_t tickets;      /* tickets of the task that the rank gives up then: 1 or 0 */
 };
 
 /*
@@ -143,8 +143,8 @@ WEFT_INLINE void weft_task_begin(weft_self *self, struct weft_task_place *p,
     }
 }
 
-/* What the rank does next: the task that it has kept, unless others come first; else what it finds.
- * The leader. */
+/* Finds what the rank does next: the task that it has kept, unless others come first; else what it
+ * finds. The leader. */
 WEFT_INLINE void weft_task_take(weft_self *self, struct weft_task_place *p,
                                 struct weft_task_rank *r, struct weft_task_turn *turn)
 {
@@ -209,7 +209,7 @@ WEFT_COLD void weft_task_next(weft_self *self, struct weft_task_place *p, struct
         weft_wait_over(self, rounds);
 }
 
-/* Its calls of the task are over. All threads; one on the CPU device. */
+/* Ends the rank's calls of the task. All threads; one on the CPU device. */
 WEFT_COLD void weft_task_end(weft_self *self, weft_task_self *task, uint32_t status,
                              uint32_t tickets)
 {
@@ -239,7 +239,7 @@ WEFT_COLD void weft_task_end(weft_self *self, weft_task_self *task, uint32_t sta
     weft_sync(self);
 }
 
-/* The task's calls. DONE, or QUEUED: its data have no room here. All threads. */
+/* Runs the task's calls. DONE, or QUEUED: its data have no room here. All threads. */
 WEFT_INLINE uint32_t weft_task_calls(weft_self *self, weft_task_self *task,
                                      weft_task_bodies *bodies)
 {
@@ -256,8 +256,8 @@ WEFT_INLINE uint32_t weft_task_calls(weft_self *self, weft_task_self *task,
     return WEFT_TASK_DONE;
 }
 
-/* All slots of the rank are free, as its first kernel begins: while one pauses, other threads of
- * the host program may have made tasks, which other places may have. All threads. */
+/* Frees all slots of the rank, as its first kernel begins: while one pauses, other threads of the
+ * host program may have made tasks, which other places may have. All threads. */
 WEFT_INLINE void weft_task_slots(weft_self *self, struct weft_task_place *p,
                                  struct weft_task_rank *r)
 {

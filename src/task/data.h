@@ -14,15 +14,15 @@ struct weft_task_self {
     struct weft_task_rank *rank;
     struct weft_task_record *record;
     void *user;
-    uint64_t index, first, end; /* of the calls */
+    uint64_t index, first, end; /* call that it is; calls of the rank: from `first` to `end` */
     void *data[WEFT_TASK_DATA];
     uint64_t pitch[WEFT_TASK_DATA];
     uint32_t datas;
-    uint32_t slot, staged; /* staged: bit i: data i is a copy */
+    uint32_t slot, staged; /* slot of the record; bit i: data i is a copy */
 };
 
-/* Where a piece of data is for loads and stores; NULL: it must be copied. It lies in its window, or
- * the job fails. Any thread. */
+/* Finds where a piece of data is for loads and stores; NULL: it must be copied. It lies in its
+ * window, or the job fails. Any thread. */
 WEFT_INLINE unsigned char *weft_task_direct(weft_self *self, const weft_task_data_desc *data)
 {
     const struct weft_window *const window = weft_check_window(self, data->win, "weft_task_data");

@@ -15,7 +15,7 @@
 #include <string.h>
 
 struct piece {
-    uint64_t at, bytes, pitch, rows; /* one row: its pitch is its bytes */
+    uint64_t at, bytes, pitch, rows; /* as in weft_task_data_desc; pitch of one row: its bytes */
 };
 
 /* The memory of a window at a place, or a place's copy of that. */
@@ -23,9 +23,9 @@ struct space {
     weft_win win;
     int32_t place, storage;
     uint64_t pitch, end;
-    uint64_t pieces, rows, columns; /* sums */
-    uint64_t height, width, across; /* of a cell; cells in a row */
-    uint64_t first_cell;
+    uint64_t pieces, rows, columns; /* sums over the pieces: their number; rows; bytes of a row */
+    uint64_t height, width, across; /* rows and bytes of a cell; cells in a row */
+    uint64_t first_cell;            /* index of its first cell in walk.cell */
 };
 
 struct access {
@@ -35,26 +35,26 @@ struct access {
     uint8_t walk;
 };
 
-/* One of a cell's. */
+/* A link of a cell's list. */
 struct link {
-    uint32_t access, next; /* next: + 1 */
+    uint32_t access, next; /* index of the access; of the next link, + 1 */
 };
 
 struct walk {
     struct weft_recorded *recorded;
     struct space *space;
-    uint32_t spaces, *space_of; /* by piece of data */
+    uint32_t spaces, *space_of; /* number of spaces; by piece of data: its space */
     struct {
-        uint32_t read, write; /* links + 1 */
+        uint32_t read, write; /* first links of the cell's lists, + 1; 0: none */
     } * cell;
     struct access *access;
     struct link *link;
     uint64_t accesses, links;
-    uint32_t *seen[2]; /* by task: the last task that waits for it, + 1; in the epoch before */
+    uint32_t *seen[2]; /* by task: last task that waits for it, + 1; [1]: in the epoch before */
     uint32_t task, data;
     uint8_t number;
-    bool full;           /* there is no memory */
-    weft_edges_met *met; /* NULL: edges are to be found */
+    bool full;           /* there was no memory */
+    weft_edges_met *met; /* NULL: the walk finds edges */
     void *context;
 };
 
@@ -104,7 +104,7 @@ static bool covers(const struct piece *a, const struct piece *b)
            (b->rows == 1 || b->pitch == a->pitch);
 }
 
-/* What columns from `at`, `bytes` of them, of rows from `row` on have of the piece. */
+/* Joins what columns from `at`, `bytes` of them, of rows from `row` on have of the piece. */
 static void join(struct weft_rect *rect, const struct piece *p, int64_t row, uint64_t rows,
                  uint64_t at, uint64_t bytes)
 {
@@ -251,7 +251,7 @@ static void add(struct walk *w, uint32_t *list, uint32_t access)
     *list = (uint32_t)++w->links;
 }
 
-/* All cells under a piece: meets what is there, or adds it. */
+/* Visits all cells under a piece: meets what is there, or adds it. */
 static void visit(struct walk *w, const struct space *space, const struct piece *p, bool write,
                   bool adds)
 {

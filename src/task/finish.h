@@ -69,7 +69,7 @@ WEFT_INLINE bool weft_task_first_wave(struct weft_task_place *p, uint64_t *sum)
     return true;
 }
 
-/* Place 0. All threads. */
+/* Decides whether all is done. Place 0. All threads. */
 WEFT_INLINE void weft_task_decide(weft_self *self, struct weft_task_place *p,
                                   struct weft_task_rank *r)
 {
@@ -93,7 +93,7 @@ WEFT_INLINE void weft_task_decide(weft_self *self, struct weft_task_place *p,
         weft_task_post(self, p, r, q, offsetof(struct weft_task_mail, finished), p->closed);
 }
 
-/* All threads. */
+/* Reports, decides and learns whether all is done. All threads. */
 WEFT_INLINE void weft_task_finish(weft_self *self, struct weft_task_place *p,
                                   struct weft_task_rank *r)
 {

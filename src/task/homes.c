@@ -39,7 +39,7 @@ static int home_from(const weft_job *job, uint32_t flags, int first)
     return -1;
 }
 
-/* In the order of their spots, each place gets tasks for its share of the speed. */
+/* Chooses homes: in the order of spots each place gets tasks for its share of the speed. */
 static weft_status choose(struct weft_recording *r, const char *call, const struct spot *spots,
                           uint32_t count)
 {
@@ -167,7 +167,7 @@ weft_status weft_homes_find(struct weft_recording *r, const char *call)
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
 struct measured {
-    double ns, speed; /* of an epoch; calls a ns of bodies, 0: it has had none */
+    double ns, speed; /* of an epoch; calls a ns of its bodies, 0: there were none */
 };
 
 /* *ns: the longest time of an epoch. All places' speeds; of one without tasks as it was guessed,
@@ -198,7 +198,7 @@ static weft_status measure(struct weft_recording *r, double *ns, uint64_t epochs
     return status;
 }
 
-/* The fastest place alone, if others together would help it little. */
+/* Plans the fastest place alone, if others together would help it little. */
 static bool try_alone(struct weft_recording *r)
 {
     const int places = r->job->numbers.processes;
@@ -217,8 +217,8 @@ static bool try_alone(struct weft_recording *r)
     return true;
 }
 
-/* The same at all places: whether there are to be other homes, by r->speed, after a round. The best
- * plan stays in the end: each place's share by its speed, as long as that helps, or one place. */
+/* Decides, the same at all places, by r->speed, whether homes change after a round. In the end the
+ * best plan stays: each place's share by its speed, as long as that helps, or one place. */
 static bool consider(struct weft_recording *r, double ns)
 {
     enum { MOST_PLANS = 6 };
@@ -244,7 +244,7 @@ static bool consider(struct weft_recording *r, double ns)
     return !better;
 }
 
-/* Epochs of a round; *again: homes are to be others. */
+/* Runs the epochs of a round; *again: homes are to be others. */
 static weft_status run_round(struct weft_recording *r, weft_self *self, uint64_t epochs,
                              bool *again)
 {

@@ -68,7 +68,7 @@ static void *make_lines(size_t bytes)
     return lines != NULL ? memset(lines, 0, bytes) : NULL;
 }
 
-/* Of the place and its ranks, which lie behind it. The rest is zero at first. */
+/* Bytes of the place and its ranks, which lie behind it. The rest is zero at first. */
 static size_t image_bytes(const struct weft_task_place *p)
 {
     return sizeof(*p) + p->ranks * sizeof(struct weft_task_rank);
@@ -126,7 +126,7 @@ const struct weft_service weft_tasks_module = {.close = tasks_close};
 
 /* ---- beginning ------------------------------------------------------------------------------- */
 
-/* All have the same list of bodies. */
+/* Checks that all have the same list of bodies. */
 static weft_status agree(weft_job *job, const weft_task_kernel *kernel)
 {
     char mine[WEFT_TASK_BODIES][WEFT_TASK_NAME] = {{0}};
@@ -203,7 +203,7 @@ weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *kernel, void
 
 /* ---- finishing ------------------------------------------------------------------------------- */
 
-/* The phase ends, and all tasks of it are done at all places. */
+/* Ends the phase: all tasks of it are done at all places. */
 static weft_status finish(weft_job *job, weft_self *self, const char *call)
 {
     struct weft_tasks *tasks;
@@ -230,7 +230,7 @@ weft_status weft_tasks_finish(weft_job *job)
     return weft_host_leave(job, WEFT_OK);
 }
 
-/* Then ranks end when they find no task. */
+/* Stops the ranks, which end when they find no task. */
 static weft_status stop(weft_job *job, weft_self *self, const char *call)
 {
     WEFT_TRY(finish(job, self, call));
@@ -267,7 +267,7 @@ weft_status weft_tasks_resume(weft_job *job)
     return weft_start(job, tasks->data, tasks->kernel->kernel->user_bytes);
 }
 
-/* What the ranks have counted. Without success the job fails: others free windows together. */
+/* Adds up what the ranks have counted. On failure the job fails: all free windows together. */
 static weft_status count(weft_job *job, struct weft_tasks *tasks)
 {
     const struct weft_task_place *const p = &tasks->place;

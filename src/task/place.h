@@ -22,44 +22,44 @@
 
 enum {
     WEFT_TASK_GRANT = 32,    /* tasks that one answer brings, at most */
-    WEFT_TASK_AWAY = 256,    /* of a place's at another one, at most */
-    WEFT_TASK_ENTRIES = 256, /* in the ring from the host program */
+    WEFT_TASK_AWAY = 256,    /* tasks of a place at another one, at most */
+    WEFT_TASK_ENTRIES = 256, /* entries of the ring from the host program */
     WEFT_TASK_STATES = 4096  /* tasks of a host program that it may ask about */
 };
-#define WEFT_TASK_MOST_BYTES ((uint64_t)1 << 48) /* of a piece of data */
+#define WEFT_TASK_MOST_BYTES ((uint64_t)1 << 48) /* bytes of a piece of data, at most */
 
 /*
  * Recorded tasks, in device memory. A step is what a rank does at a time: calls of one task, of
  * each epoch. Steps are read by all and written by none; words grow.
  */
 struct weft_task_step {
-    uint64_t first, end;  /* calls */
-    uint32_t task, body;  /* task: its word */
-    uint32_t steps;       /* of the task */
-    uint32_t edge, edges; /* words that it waits for */
-    uint32_t part, parts; /* its data */
+    uint64_t first, end;  /* calls of the task that the step runs */
+    uint32_t task, body;  /* index of the task's word; its body */
+    uint32_t steps;       /* steps of the task in an epoch */
+    uint32_t edge, edges; /* index of the first edge, and number of words that it waits for */
+    uint32_t part, parts; /* index and number of its pieces of data */
     uint32_t scratch;     /* bit i: part i lies in the rank's scratch memory */
-    uint32_t arguments;   /* offset */
-    uint32_t tell, tells; /* places that wait for the task */
-    uint32_t far;         /* there are such, or it is a copy */
+    uint32_t arguments;   /* offset of its arguments */
+    uint32_t tell, tells; /* index and number of places that wait for the task */
+    uint32_t far;         /* 1: other places wait for it, or it is a copy */
 };
 struct weft_task_word {
-    uint64_t done; /* epochs that the task has finished; another place's adds to it */
-    uint64_t left; /* steps of this epoch, where there are several */
+    uint64_t done; /* epochs that the task has finished; another place adds to its own copy */
+    uint64_t left; /* steps left in this epoch, where there are several */
     uint64_t unused[6];
 };
 static_assert(sizeof(struct weft_task_step) == 64 && sizeof(struct weft_task_word) == 64, "lines");
 struct weft_task_part {
     uint64_t address, pitch;
 };
-/* For arguments: where the first part goes. Such a step has this body, and no calls. */
+/* Arguments of a step that copies: where the first part goes. It has this body, and no calls. */
 struct weft_task_copy {
     weft_win win;
     int32_t place;
     uint64_t offset, pitch, bytes, rows;
 };
 #define WEFT_TASK_COPY   0xffu
-#define WEFT_TASK_BEFORE (1u << 31) /* of an edge, which is a task: of the epoch before */
+#define WEFT_TASK_BEFORE (1u << 31) /* bit of an edge: it is a task of the epoch before */
 struct weft_task_tables {
     struct weft_task_word *word;
     const struct weft_task_step *step;
@@ -68,33 +68,33 @@ struct weft_task_tables {
     const int32_t *tell;
     unsigned char *arguments;
     uint64_t steps;
-    weft_win win; /* of words and copies of all places */
+    weft_win win; /* window of words and copies of all places */
 };
 
 /* Epochs of recorded tasks that run. */
 struct weft_task_run {
     struct weft_task_tables tables;
-    uint64_t base, total;   /* the first epoch; steps of all epochs */
-    uint32_t number, timed; /* timed: bodies are */
+    uint64_t base, total;   /* number of the first epoch; steps of all epochs */
+    uint32_t number, timed; /* number of the run; 1: bodies are timed */
 };
 /* A ticket: the run's number, 24 bits of it, and a count that reaches this when none is left. */
 #define WEFT_TASK_OVER ((uint64_t)1 << 39)
 
 struct weft_task_record {
-    uint64_t first; /* calls from here to `end` have not begun; it may be beyond */
-    uint64_t left;  /* calls that are not over; where there are many, also its tickets */
-    uint32_t next;  /* in a list: slot + 1 */
-    uint32_t taker; /* the place that has taken it + 1 */
+    uint64_t first; /* first call that has not begun; it may be beyond `end` */
+    uint64_t left;  /* calls that are not over, and tickets of a task with many calls */
+    uint32_t next;  /* next record in a list: slot + 1 */
+    uint32_t taker; /* place that has taken the task, + 1 */
     /* The rest stays as it is: */
     uint32_t body, flags, priority;
-    uint32_t books; /* which: those of its phase (struct weft_task_mail) */
+    uint32_t books; /* index of the books that count it (struct weft_task_mail) */
     uint64_t end;
-    int32_t home;              /* the place in whose books it is */
-    uint32_t home_slot;        /* its slot there */
-    uint32_t parent;           /* it is some calls of that slot's task: slot + 1 */
-    uint32_t host, generation; /* the host program's name for it: number + 1; 0: none */
-    uint32_t many;             /* calls: 1; 2: they have begun, by tickets (weft_task_begin) */
-    uint32_t by;               /* who made it: a slot of its place, WEFT_HOST_SLOT or a rank's */
+    int32_t home;              /* place in whose books it is */
+    uint32_t home_slot;        /* slot of its record there */
+    uint32_t parent;           /* slot + 1 of the task of which it is some calls; 0: none */
+    uint32_t host, generation; /* the host program's name for it: number + 1, 0: none; generation */
+    uint32_t many;             /* 0: one call; 1: many; 2: many that have begun, by tickets */
+    uint32_t by;               /* slot at its place of who made it: WEFT_HOST_SLOT or a rank's */
     uint32_t datas;
     unsigned char arguments[WEFT_TASK_ARGUMENTS] __attribute__((aligned(16)));
     weft_task_data_desc data[WEFT_TASK_DATA];
@@ -105,41 +105,41 @@ static_assert(sizeof(struct weft_task_record) == 512, "a record is eight lines")
  * for as many tickets beyond a task's first as there are ranks. */
 struct weft_task_ring {
     uint64_t head, unused[7], tail, unused_too[7];
-    uint64_t *cell; /* turn << 32 | slot */
+    uint64_t *cell; /* of each entry: turn << 32 | slot */
 };
 
-/* What one rank has. */
+/* A rank of the place. */
 struct weft_task_rank {
     uint64_t deque, unused[7];      /* tag << 32 | bottom << 16 | top, of `cell` */
-    uint32_t freed, unused_too[15]; /* slots that others gave back: slot + 1, and so on by `next` */
-    uint32_t free;                  /* its own list of free slots */
+    uint32_t freed, unused_too[15]; /* slots that others gave back, as a list: slot + 1 */
+    uint32_t free;                  /* slots that are free, as a list: slot + 1 */
     uint32_t seed;
-    uint64_t word[2]; /* what it puts */
+    uint64_t word[2]; /* words that it puts or gets */
     uint64_t executed, taken, bytes;
-    /* Of a run, of which the place has not heard: steps; those that had to wait; time of bodies */
+    /* Not yet told to the place, of a run: steps; those that had to wait; ns of bodies. */
     uint64_t stepped, waited, busy;
-    uint32_t kept;    /* slot + 1 of its next task, of whose calls it has begun some; 0: none */
+    uint32_t kept;    /* slot + 1 of a task of whose calls it has begun some; 0: none */
     uint32_t brief;   /* tasks that it may run before it looks at the clock again */
-    uint64_t looked;  /* when it last looked at the clock */
-    uint32_t spawned; /* by a task that writes copies, until they are back: slot + 1, and so on */
-    uint32_t began;   /* its slots are lists: they stay when the kernel pauses */
-    uint32_t *cell;   /* of the deque: `slots` of them */
+    uint64_t looked;  /* time when it last looked at the clock */
+    uint32_t spawned; /* tasks of one that writes copies, until they are back: slot + 1, a list */
+    uint32_t began;   /* 1: its lists of slots are made; they stay when the kernel pauses */
+    uint32_t *cell;   /* cells of the deque, `slots` of them */
     unsigned char *scratch;
 } __attribute__((aligned(64)));
 
 struct weft_task_books {
-    uint64_t created, completed; /* tasks of this place, ever */
+    uint64_t created, completed; /* tasks of this place since the beginning */
 };
 
-/* What other places write and read. The rest follows, by the functions below. Tasks that come while
- * a phase ends are in the books of the next one, so they do not keep it from ending. */
+/* A mailbox: what other places write and read. The rest follows, by the functions below. Tasks that
+ * come while a phase ends are in the books of the next one, and do not delay its end. */
 struct weft_task_mail {
-    struct weft_task_books books[2]; /* of phases in turns */
-    uint64_t finished;               /* by place 0: the phase that is over */
-    uint64_t granted;                /* by the place that was asked: ask << 32 | tasks */
+    struct weft_task_books books[2]; /* by phases in turns */
+    uint64_t finished;               /* phase that is over; by place 0 */
+    uint64_t granted;                /* ask << 32 | tasks; by the place that was asked */
     uint64_t unused[2];
     struct weft_task_record grant[WEFT_TASK_GRANT];
-    uint64_t word[]; /* by place: asked, load, report; then returns; then cancelled */
+    uint64_t word[]; /* by place: asked, load, report; then returns; then cancelled tasks */
 };
 
 /* What the host program asks of its ranks. */
@@ -150,7 +150,7 @@ enum weft_task_what {
     WEFT_TASK_WHAT_STOP    /* ranks end; what follows is for those of the next kernel */
 };
 struct weft_task_entry {
-    uint32_t turn; /* stored last */
+    uint32_t turn; /* turn of the ring in which it was written; stored last */
     uint32_t what, a, timed;
     uint64_t tables, base, total;
     uint64_t unused_too[3];
@@ -161,35 +161,35 @@ static_assert(sizeof(struct weft_task_entry) == 64 + sizeof(struct weft_task_rec
 /* Host memory that the host program and its ranks reach. */
 struct weft_task_host {
     uint32_t heard, unused[15];        /* entries that ranks have read */
-    uint32_t finished, unused_too[15]; /* the phase that is over */
-    uint32_t ran, unused_also[11];     /* the run that is over; */
+    uint32_t finished, unused_too[15]; /* phase that is over */
+    uint32_t ran, unused_also[11];     /* number of the run that is over */
     uint64_t waited, busy;             /* of all runs: steps that had to wait; ns of bodies */
     struct weft_task_entry entry[WEFT_TASK_ENTRIES];
-    uint32_t state[WEFT_TASK_STATES]; /* generation << 8 | a weft_task_status */
+    uint32_t state[WEFT_TASK_STATES]; /* by number of a task: generation << 8 | weft_task_status */
 };
 
-/* Which task, and what of it: for the watchdog, plain words that it may read at any moment. */
+/* Names a task for the watchdog: plain words that it may read at any moment. */
 struct weft_task_named {
-    uint32_t body, by, slot, at; /* at: the place that has taken it */
+    uint32_t body, by, slot, at; /* as in the record; at: the place that has taken it */
 };
 
-/* What a place keeps of another one; its service does, but for `sent`. */
+/* What a place knows of another one. By its service, but for `sent`. */
 struct weft_task_peer {
-    uint64_t answered;           /* the last ask that was answered */
-    uint64_t returned, sent;     /* returns that have come; that were sent */
-    uint64_t vain, again;        /* its load when it gave nothing; when it may be asked again */
-    uint64_t report_seen;        /* place 0: the last report */
-    uint32_t away;               /* tasks of this place that it has */
-    struct weft_task_named last; /* of them */
+    uint64_t answered;       /* number of its last ask that was answered */
+    uint64_t returned, sent; /* returns that have come from it; that were sent to it */
+    uint64_t vain, again; /* its load when it gave nothing; time from which it may be asked again */
+    uint64_t report_seen; /* its last report; at place 0 */
+    uint32_t away;        /* tasks of this place that it has */
+    struct weft_task_named last; /* the last one of these tasks */
 };
 
 struct weft_task_place {
     int32_t me, places;
     uint32_t ranks, slots; /* slots of each rank: a power of two */
     uint32_t ring_mask;
-    uint32_t bodies, kinds; /* kinds: bit p: place p drives a GPU, of the first 32 */
-    uint32_t barred;        /* WEFT_TASK_CPU_ONLY or GPU_ONLY: of tasks that do not run here */
-    uint64_t scratch;       /* bytes of each rank */
+    uint32_t bodies, kinds; /* bodies of the list; bit p: place p drives a GPU, of the first 32 */
+    uint32_t barred;        /* flag of tasks that do not run here: WEFT_TASK_CPU_ONLY or GPU_ONLY */
+    uint64_t scratch;       /* bytes of each rank's scratch memory */
     weft_win win;
     uint32_t stealing;
     struct weft_task_mail *mail;
@@ -198,33 +198,33 @@ struct weft_task_place {
     struct weft_task_rank *rank;
     struct weft_task_peer *peer; /* by place */
     struct weft_task_ring ready[WEFT_TASK_PRIORITIES];
-    uint32_t queued;  /* tasks that wait to run; of those with many calls, tickets */
-    uint32_t tickets; /* of tasks whose calls have begun */
-    uint32_t gone;    /* tasks that other places have */
-    uint32_t gone_to; /* a place that has some; service */
+    uint32_t queued;  /* tasks that wait to run, or tickets of those with many calls */
+    uint32_t tickets; /* tickets of tasks whose calls have begun */
+    uint32_t gone;    /* tasks of this place that other places have */
+    uint32_t gone_to; /* a place that has some of these; by the service */
     uint32_t stop;
-    uint64_t ticket __attribute__((aligned(64))); /* of recorded tasks */
+    uint64_t ticket __attribute__((aligned(64))); /* ticket counter of recorded tasks */
     uint64_t over __attribute__((aligned(64))), waited,
         busy;         /* steps of the run that are over; ever: that had to wait; ns of bodies */
     uint32_t waiting; /* ranks that wait in a step */
     struct weft_task_run run;         /* by the service, while no ticket is left */
     struct weft_task_record recorded; /* what bodies of recorded tasks have for a record */
-    uint32_t lock, unused[15];        /* of the service */
-    /* Of who has the lock: */
-    uint64_t heard;    /* entries of the host program */
-    uint64_t served;   /* when */
-    uint64_t told;     /* the load that others know */
-    uint64_t ask;      /* the last one's number */
-    uint64_t reported; /* the last report */
-    uint64_t backoff;
-    uint64_t given;
-    uint32_t untried;       /* reports have come since they were added up; place 0 */
-    int32_t asking;         /* whom; -1: nobody */
-    uint32_t accepted;      /* of the answer that is there */
-    uint32_t closed, phase; /* phases: no more tasks come from the host; over */
+    uint32_t lock, unused[15];        /* lock of the service */
+    /* By the rank that has the lock: */
+    uint64_t heard;         /* entries of the host program that it has read */
+    uint64_t served;        /* time of the last service */
+    uint64_t told;          /* load that other places know */
+    uint64_t ask;           /* number of the last ask */
+    uint64_t reported;      /* last report to place 0 */
+    uint64_t backoff;       /* ns until a place that gave nothing is asked again */
+    uint64_t given;         /* tasks given to other places */
+    uint32_t untried;       /* 1: reports have come since they were added up; at place 0 */
+    int32_t asking;         /* place that is asked; -1: none */
+    uint32_t accepted;      /* tasks accepted of the answer that is there */
+    uint32_t closed, phase; /* phase that the host program closed last; that is over */
 };
 
-/* Of a record, what its task's data need: a multiple of 8, often less than half of it. */
+/* Bytes of a record with its task's data: a multiple of 16, often less than half of the record. */
 WEFT_INLINE uint32_t weft_task_record_bytes(uint32_t datas)
 {
     return (uint32_t)(offsetof(struct weft_task_record, data) +
@@ -240,24 +240,24 @@ WEFT_INLINE uint32_t weft_task_books_after(uint32_t closed)
     return closed & 1;
 }
 
-/* Where words of the mailbox are. */
+/* Offset of a word of the mailbox. */
 WEFT_INLINE uint64_t weft_task_mail_at(uint64_t index)
 {
     return sizeof(struct weft_task_mail) + 8 * index;
 }
 enum weft_task_row { WEFT_TASK_ASKED, WEFT_TASK_LOAD, WEFT_TASK_REPORT, WEFT_TASK_ROWS };
-/* What place `of` writes into others' mailboxes, or into place 0's. */
+/* Index of what place `of` writes into others' mailboxes, or into place 0's. */
 WEFT_INLINE uint64_t weft_task_row(int32_t places, enum weft_task_row row, int32_t of)
 {
     return (uint64_t)row * (uint64_t)places + (uint64_t)of;
 }
-/* The i-th return from place `of`. */
+/* Index of the i-th return from place `of`. */
 WEFT_INLINE uint64_t weft_task_return(int32_t places, int32_t of, uint64_t i)
 {
     return (uint64_t)WEFT_TASK_ROWS * (uint64_t)places + (uint64_t)of * WEFT_TASK_AWAY +
            i % WEFT_TASK_AWAY;
 }
-/* The generation of a host program's task that was cancelled. */
+/* Index of the generation of a host program's task that was cancelled. */
 WEFT_INLINE uint64_t weft_task_cancel_at(int32_t places, uint32_t number)
 {
     return (uint64_t)(WEFT_TASK_ROWS + WEFT_TASK_AWAY) * (uint64_t)places + number;
@@ -285,7 +285,7 @@ WEFT_INLINE uint32_t weft_task_exchange(uint32_t *word, uint32_t value)
     const struct weft_change change = {.value = value, .how = WEFT_REPLACE, .type = WEFT_U32};
     return (uint32_t)weft_update_device(word, &change);
 }
-/* The old value. */
+/* Returns the old value, as the next one. */
 WEFT_INLINE uint32_t weft_task_add32(uint32_t *word, uint32_t value)
 {
     const struct weft_change change = {.value = value, .how = WEFT_SUM, .type = WEFT_U32};

@@ -15,26 +15,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FETCHED = 1 << 18 }; /* bytes that one rank fetches */
+enum { FETCHED = 1 << 18 }; /* bytes of a copy that one rank fetches */
 
 /* What a storage needs of a piece that is written elsewhere. */
 struct want {
-    uint32_t next; /* of the same piece: + 1 */
+    uint32_t next; /* next want of the same piece: index + 1 */
     int32_t storage;
     struct weft_rect rect;
 };
 
 struct plan {
     struct weft_recording *r;
-    uint32_t *wanted; /* by piece of data as it was recorded: want + 1 */
+    uint32_t *wanted; /* by piece of data as it was recorded: index of its first want + 1 */
     struct want *want;
     uint64_t wants;
-    bool full; /* there is no memory */
+    bool full; /* there was no memory */
 };
 
 /* ---- what is wanted -------------------------------------------------------------------------- */
 
-/* with: a piece that overlaps it. */
+/* Adds a want of a piece. with: a piece that overlaps it. */
 static void want(struct plan *plan, uint32_t data, int32_t storage, const weft_task_data_desc *with)
 {
     const weft_task_data_desc *const of = &plan->r->recorded.data[data].desc;
@@ -161,7 +161,7 @@ static int compare_blocks(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* What is in copies, as spans of bytes, of which those that meet are one. */
+/* Finds what is in copies, as spans of bytes, of which those that meet are one. */
 static void find_blocks(struct plan *plan)
 {
     struct weft_recording *const r = plan->r;
@@ -221,7 +221,7 @@ uint64_t weft_recorded_copy(const struct weft_recording *r, const struct weft_re
     return r->plan.block[low].at + data->desc.offset - r->plan.block[low].from;
 }
 
-/* Words first, at the same place everywhere, then copies. Data are aligned as in their windows. */
+/* Places words first, the same everywhere, then copies. Data are aligned as in their windows. */
 static void place_blocks(struct weft_recording *r)
 {
     enum { LINE = 256 };
@@ -241,7 +241,7 @@ static void place_blocks(struct weft_recording *r)
     r->needed = r->plan.bytes;
 }
 
-/* Before the epochs copies are as the windows are. */
+/* Adds copies before the epochs, so that copies of windows are as these are. */
 static void add_fetches(struct plan *plan)
 {
     const struct weft_recording *const r = plan->r;
@@ -295,7 +295,7 @@ weft_status weft_plan(struct weft_recording *r)
     return status;
 }
 
-/* Not by weft_host_win_create: that there is no window may be no fault of the program's. */
+/* Makes the window, not by weft_host_win_create: that it fails may be no fault of the program's. */
 static weft_status make_window(weft_job *job, struct weft_plan *plan)
 {
     WEFT_HOST_BEGIN(job, self, "weft_tasks_ready");

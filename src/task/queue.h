@@ -54,7 +54,7 @@ WEFT_INLINE uint64_t weft_task_deque(uint64_t tag, uint32_t bottom, uint32_t top
     return tag << 32 | (uint64_t)(bottom & 0xffff) << 16 | (top & 0xffff);
 }
 
-/* By its leader. False: it is full. */
+/* Pushes a slot. By the rank's leader. False: it is full. */
 WEFT_INLINE bool weft_task_push(struct weft_task_place *p, struct weft_task_rank *r, uint32_t slot)
 {
     for (;;) {
@@ -150,7 +150,7 @@ WEFT_INLINE void weft_task_ready(weft_self *self, struct weft_task_place *p,
 /* A slot + 1 to run next; 0: this place has none. The leader. */
 WEFT_INLINE uint32_t weft_task_find(struct weft_task_place *p, struct weft_task_rank *r)
 {
-    enum { LOOKS = 16 }; /* at other ranks, from a random one on */
+    enum { LOOKS = 16 }; /* looks at other ranks, from a random one on */
     uint32_t slot = weft_task_ring_take(p, &p->ready[0]);
 
     if (slot == 0)

@@ -59,8 +59,8 @@ static bool grow(struct weft_recorded *all, const weft_task_desc *desc)
     return room;
 }
 
-/* Of a piece that lies in its window; whether ranks of this place load and store it there. Errors:
- * WINDOW, RANK, BOUNDS, UNSUPPORTED. */
+/* Checks that a piece lies in its window; and whether ranks of this place load and store it there.
+ * Errors: WINDOW, RANK, BOUNDS, UNSUPPORTED. */
 static weft_status check_data(weft_job *job, const char *call, bool shared,
                               const weft_task_data_desc *data)
 {
@@ -225,7 +225,7 @@ weft_status weft_tasks_add_at(weft_recording *recording, const weft_task_desc *d
 
 /* ---- ready ----------------------------------------------------------------------------------- */
 
-/* One place's. */
+/* Makes a recording of one place ready. */
 static weft_status make_ready(struct weft_recording *r, const char *call)
 {
     weft_status status = weft_edges_find(&r->recorded, NULL, NULL);
@@ -275,7 +275,7 @@ void weft_recorded_run(struct weft_recording *r, weft_self *self, int which, uin
     tasks->running = NULL;
 }
 
-/* Until there are to be other homes. *epochs: what is left. */
+/* Runs epochs until there are to be other homes. *epochs: what is left. */
 static weft_status run_some(struct weft_recording *r, uint64_t *epochs, bool *again)
 {
     weft_job *const job = r->job;

@@ -11,17 +11,17 @@
 
 #include "task/data.h"
 
-enum { WEFT_TASK_STEPS = 16 }; /* that a rank runs before it looks at anything else */
+enum { WEFT_TASK_STEPS = 16 }; /* steps that a rank runs before it looks at anything else */
 
 /* Where a rank is in a run; shared by its threads. */
 struct weft_task_going {
     struct weft_task_run run;
-    uint64_t ticket; /* the last one, counted from the run's first */
-    uint64_t at;     /* its step */
-    uint64_t epoch;  /* the step's epoch */
-    uint32_t number; /* of the run */
-    uint32_t begun;  /* the rank has a step to run; 0: there is none */
-    uint32_t last;   /* it was the last one of its task */
+    uint64_t ticket; /* last ticket, counted from the run's first */
+    uint64_t at;     /* step of the ticket */
+    uint64_t epoch;  /* epoch of that step */
+    uint32_t number; /* number of the run */
+    uint32_t begun;  /* 1: the rank has a step to run */
+    uint32_t last;   /* 1: the step was the last one of its task */
 };
 
 /* Whether a ticket may be left. The leader. */
@@ -229,8 +229,8 @@ WEFT_COLD void weft_task_tell_places(weft_self *self, const struct weft_task_tab
     }
 }
 
-/* Its calls are over, in all threads. Who ends the last step of the task says that it is done. The
- * leader may be in the next step while others leave this one. */
+/* Ends the rank's step when its calls are over in all threads. Who ends the last step of the task
+ * says that it is done. The leader may be in the next step while others leave this one. */
 WEFT_INLINE void weft_task_step_end(weft_self *self, struct weft_task_place *p,
                                     struct weft_task_rank *r, struct weft_task_going *going,
                                     const struct weft_task_step *step)
@@ -263,7 +263,7 @@ WEFT_INLINE void weft_task_step_end(weft_self *self, struct weft_task_place *p,
     weft_task_wake_steps(self, p);
 }
 
-/* A copy's work. Any thread makes the call, all do. */
+/* Puts what a copy copies. All threads. */
 WEFT_COLD void weft_task_put_copy(weft_self *self, const weft_task_self *task,
                                   const struct weft_task_copy *copy)
 {
@@ -271,7 +271,7 @@ WEFT_COLD void weft_task_put_copy(weft_self *self, const weft_task_self *task,
                 task->pitch[0], copy->bytes, copy->rows);
 }
 
-/* What the body has for data: where the place reaches them. Any thread. */
+/* Fills in the body's data: where the place reaches them. Any thread. */
 WEFT_INLINE void weft_task_parts(weft_task_self *task, const struct weft_task_tables *tables,
                                  const struct weft_task_step *step)
 {
@@ -286,7 +286,7 @@ WEFT_INLINE void weft_task_parts(weft_task_self *task, const struct weft_task_ta
     }
 }
 
-/* Some steps, while there are any. task: the rank's, which has no other task now. All threads. */
+/* Runs some steps, while there are any. task: the rank's, without another task. All threads. */
 WEFT_INLINE void weft_task_steps(weft_self *self, weft_task_self *task, weft_task_bodies *bodies)
 {
     WEFT_SHARED(struct weft_task_going, going, 1);

@@ -11,8 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-/* A piece of data. storage: whose memory it is in: that of its own place, or the copy that another
- * place has. */
+/* A piece of data. storage: the place in whose memory it is: its own, or one that has a copy. */
 struct weft_recorded_data {
     weft_task_data_desc desc;
     int32_t storage;
@@ -20,26 +19,26 @@ struct weft_recorded_data {
 };
 
 struct weft_recorded_task {
-    uint64_t count, spot;
-    uint32_t number;          /* as it was recorded; a copy has its writer's */
+    uint64_t count, spot;     /* calls; place in the order in which homes are given */
+    uint32_t number;          /* number as it was recorded; a copy has its writer's */
     uint32_t body;            /* WEFT_TASK_COPY: the first of its data goes into the second */
-    uint32_t data, datas;     /* its pieces */
+    uint32_t data, datas;     /* index and number of its pieces of data */
     uint32_t scratch;         /* bit i: piece i is SCRATCH */
-    uint32_t arguments, room; /* where they are; bytes, a multiple of 16 */
-    uint32_t edge, edges;     /* what it waits for; by weft_edges_find */
+    uint32_t arguments, room; /* offset of its arguments; bytes, a multiple of 16 */
+    uint32_t edge, edges; /* index and number of the tasks that it waits for, by weft_edges_find */
     uint32_t flags;
-    int32_t home; /* the place that runs it */
-    bool moves;   /* homes.c chooses it */
+    int32_t home; /* place that runs it */
+    bool moves;   /* homes.c chooses its home */
 };
 
 struct weft_recorded {
     struct weft_recorded_task *task;
     struct weft_recorded_data *data;
     unsigned char *arguments;
-    weft_win *win;  /* of its data, each once */
-    uint32_t *edge; /* by weft_edges_find */
+    weft_win *win;  /* windows of its data, each once */
+    uint32_t *edge; /* tasks that are waited for, by weft_edges_find */
     uint64_t edges;
-    uint32_t tasks, datas, wins, arguments_bytes; /* arguments: in pieces of 16 */
+    uint32_t tasks, datas, wins, arguments_bytes; /* numbers of each; arguments: bytes */
 };
 
 static inline bool weft_recorded_has_bytes(const struct weft_recorded_data *data)
@@ -66,8 +65,8 @@ static inline bool weft_recorded_grow(void **list, uint64_t count, size_t bytes)
 #define WEFT_RECORDED_ROOM(list, count)                                                            \
     weft_recorded_grow((void **)&(list), (count), sizeof(*(list)))
 
-/* In the walks over two epochs, each in the order of recording: an access that is live overlaps a
- * later one, and either writes. later: epochs between them; covered: it is not live any more. */
+/* Tells of two accesses in walks over two epochs, each in the order of recording: a live one
+ * overlaps a later one, and either writes. later: epochs between; covered: it is live no more. */
 typedef void weft_edges_met(void *context, uint32_t data, uint32_t with, int later, bool covered);
 /*
  * Finds what tasks wait for: each names some of the edges, which are tasks; with WEFT_TASK_BEFORE,
@@ -89,63 +88,63 @@ void weft_rect_join(struct weft_rect *rect, const weft_task_data_desc *of,
 
 /* Tables of some tasks, as this place's ranks have them. */
 struct weft_recorded_run {
-    unsigned char *memory; /* the device's */
+    unsigned char *memory; /* memory of the device with the tables */
     struct weft_share share;
-    uint64_t steps, epochs; /* of an epoch; that these have run */
+    uint64_t steps, epochs; /* steps of an epoch; epochs that have run */
 };
 
-/* What places do for a run of a recording of all places: what is read elsewhere goes there; the
- * epochs; what was written elsewhere comes back. One place's: EPOCHS alone. */
+/* Runs of a recording of all places: FETCH copies what is read elsewhere; EPOCHS; RETURN copies
+ * back what was written elsewhere. A recording of one place has EPOCHS alone. */
 enum { WEFT_RECORDED_FETCH, WEFT_RECORDED_EPOCHS, WEFT_RECORDED_RETURN, WEFT_RECORDED_RUNS };
 
-/* Memory of a window at a place of which another place has a copy, `from` this byte on. */
+/* Memory of a window at a place, bytes `from` to `end`, of which place `storage` has a copy. */
 struct weft_recorded_block {
     int32_t storage, place;
     weft_win win;
     bool read;
     uint64_t from, end;
-    uint64_t at; /* in the plan's window, of `storage` */
+    uint64_t at; /* offset of the copy in the plan's window at `storage` */
 };
 
 /* Copies between places: all tasks, and what this place's ranks have of them. */
 struct weft_plan {
     struct weft_recorded list[WEFT_RECORDED_RUNS]; /* EPOCHS: what was recorded, with copies */
     struct weft_recorded_block *block;
-    uint64_t blocks, copies, copied; /* copies: of an epoch, by this place; bytes of them */
-    uint64_t bytes;                  /* that this place has in the window: of words, and copies */
+    uint64_t blocks, copies, copied; /* number; copies of an epoch by this place; their bytes */
+    uint64_t bytes; /* bytes of this place's part of the window: words, then copies */
     weft_win win;
     unsigned char *memory;
-    struct weft_recorded_run run[WEFT_RECORDED_RUNS]; /* one place's recording has this alone */
+    struct weft_recorded_run run[WEFT_RECORDED_RUNS]; /* one place's recording has EPOCHS alone */
 };
 
-/* What a place tells the others. */
+/* What a place tells the other places. */
 struct weft_told {
-    double speed; /* a guess */
+    double speed; /* first guess, in bytes a ns */
     bool steals;
-    unsigned char reaches[]; /* by window and place: its ranks load and store there */
+    unsigned char reaches[]; /* by window and place: 1: its ranks load and store there */
 };
 
 struct weft_recording {
     weft_job *job;
-    struct weft_recording *next; /* of the job's */
+    struct weft_recording *next; /* next of the job's recordings */
     struct weft_recorded recorded;
-    uint64_t epochs; /* that have run */
+    uint64_t epochs; /* epochs that have run */
     bool shared, ready, freed;
-    /* Of a shared one: */
+    /* Of a recording of all places: */
     struct weft_told *told; /* by place, told_bytes each */
     size_t told_bytes;
     double best_ns;
-    uint64_t round; /* epochs of the next one; 0: homes stay */
+    uint64_t round; /* epochs of the next round; 0: homes stay */
     uint64_t plans;
-    bool alone;      /* one place was tried alone */
-    uint64_t needed; /* by the last plan: its `bytes` */
+    bool alone;      /* 1: one place was tried alone */
+    uint64_t needed; /* `bytes` of the last plan */
     struct weft_plan plan;
     struct weft_speeds {
-        double planned, best, measured; /* of the plan; of the best one; the last */
+        double planned, best, measured; /* of the plan; of the best one; as measured last */
     } speed[];                          /* by place */
 };
 
-/* Which tasks there are, of one recorded or planned, for messages. */
+/* Returns the tasks that are planned, else recorded, for messages. */
 static inline const struct weft_recorded *weft_recorded_of(const struct weft_recording *r)
 {
     const struct weft_recorded *const all = &r->plan.list[WEFT_RECORDED_EPOCHS];
@@ -153,16 +152,16 @@ static inline const struct weft_recorded *weft_recorded_of(const struct weft_rec
     return all->tasks != 0 ? all : &r->recorded;
 }
 
-/* As many epochs at a time as tickets can say; waits until they are over. */
+/* Runs epochs, as many at a time as tickets can say, and waits until they are over. */
 void weft_recorded_run(struct weft_recording *r, weft_self *self, int which, uint64_t epochs,
                        bool timed);
 /* Compares what places have recorded, and exchanges what they tell. Collective, blocking. Errors,
  * which are said: MISMATCH, MEMORY, and the job's own. */
 weft_status weft_agree(struct weft_recording *r, const char *call);
-/* The first place's error, if any has one: the same at all. Collective. */
+/* Agrees on the first place's error, if any has one: the same at all. Collective. */
 weft_status weft_agree_on(weft_job *job, weft_status mine);
 const struct weft_told *weft_told_by(const struct weft_recording *r, int place);
-/* How many ranks of this place run at the same time. */
+/* Ranks of this place that run at the same time. */
 double weft_width_of(const weft_job *job);
 /* Compares what places have recorded, chooses homes, and makes the plan. Collective, blocking, with
  * a pause of the kernel. Errors, which are said: MISMATCH, MEMORY, ARGUMENT, and the job's own. */
@@ -171,17 +170,17 @@ weft_status weft_homes_find(struct weft_recording *r, const char *call);
  * and there are to be other homes. Collective, blocking. */
 weft_status weft_homes_run(struct weft_recording *r, weft_self *self, uint64_t *epochs,
                            bool *again);
-/* Other homes; if they have no room, those that there are stay. As weft_homes_find. */
+/* Chooses other homes; without room for them homes stay. As weft_homes_find. */
 weft_status weft_homes_again(struct weft_recording *r, const char *call);
 /* Makes r->plan, which is all 0, without memory of the device. Local. Errors: MEMORY, not said. */
 weft_status weft_plan(struct weft_recording *r);
-/* Its window and tables, while no kernel runs. Collective, blocking; the same status at all places.
- * Errors, which are not said: MEMORY, DEVICE, and those of weft_host_win_create. */
+/* Makes the plan's window and tables, while no kernel runs. Collective, blocking; the same status
+ * at all places. Errors, which are not said: MEMORY, DEVICE, and those of weft_host_win_create. */
 weft_status weft_plan_settle(struct weft_recording *r);
-/* All that it has. One that has memory of the device: no kernel runs that forbids to free it, and,
- * where it has a window, collective. */
+/* Frees all that a plan has. With memory of the device: while no kernel runs that forbids to free
+ * it; with a window: collective. */
 void weft_plan_free(weft_job *job, struct weft_plan *plan);
-/* Where the copy of a piece is in the plan's window, at its storage. */
+/* Offset of the copy of a piece in the plan's window, at its storage. */
 uint64_t weft_recorded_copy(const struct weft_recording *r, const struct weft_recorded_data *data);
 
 void weft_recorded_free(struct weft_recorded *recorded);

@@ -76,7 +76,7 @@ WEFT_COLD void weft_task_complete(weft_self *self, struct weft_task_place *p, ui
 
 /* ---- what may be a task ---------------------------------------------------------------------- */
 
-/* Of its data, as weft_task_wrong. Their bytes can be added up. */
+/* Says what is wrong with a task's data, as weft_task_wrong. Their bytes can be added up. */
 WEFT_INLINE const char *weft_task_wrong_data(const weft_task_data_desc *datas, uint32_t count,
                                              int32_t places, int64_t number[3])
 {

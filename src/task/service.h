@@ -18,8 +18,8 @@ enum { WEFT_TASK_HEAR = 32 };
 
 struct weft_task_heard {
     uint32_t turn, what, a;
-    uint32_t slot;            /* + 1; 0: it is no task */
-    uint32_t priority, place; /* a task's, and its place among those of its priority */
+    uint32_t slot;            /* slot + 1; 0: the entry is no task */
+    uint32_t priority, place; /* of a task: its priority, and its place among those of the same */
 };
 
 WEFT_INLINE const struct weft_task_entry *weft_task_entry(const struct weft_task_place *p,
@@ -42,8 +42,8 @@ WEFT_INLINE bool weft_task_read(const struct weft_task_place *p, uint64_t i,
     return true;
 }
 
-/* How many there are, until a phase or the kernel ends, and a slot for each that is a task, while
- * there are slots. The leader. */
+/* Counts the entries, until a phase or the kernel ends, and takes a slot for each that is a task,
+ * while there are slots. The leader. */
 WEFT_INLINE uint32_t weft_task_listen(struct weft_task_place *p, struct weft_task_rank *r,
                                       struct weft_task_heard *heard)
 {
@@ -133,7 +133,7 @@ WEFT_INLINE void weft_task_obey_all(weft_self *self, struct weft_task_place *p,
         base[i] = count[i] != 0 ? weft_task_add64(&p->ready[i].tail, count[i]) : 0;
 }
 
-/* All threads. */
+/* Hears the host program. All threads. */
 WEFT_INLINE void weft_task_hear(weft_self *self, struct weft_task_place *p,
                                 struct weft_task_rank *r)
 {
@@ -169,8 +169,8 @@ WEFT_INLINE void weft_task_hear(weft_self *self, struct weft_task_place *p,
     weft_sync(self);
 }
 
-/* In random mode it is no news to ranks that have nothing to do: each of them takes it again and
- * again. The leader, as below. */
+/* Takes the service's lock, if it is free. In random mode it is no news to ranks that have nothing
+ * to do: each of them takes it again and again. The leader, as below. */
 WEFT_INLINE bool weft_task_lock(struct weft_task_place *p)
 {
 #ifndef __CUDACC__
@@ -190,7 +190,7 @@ WEFT_INLINE void weft_task_unlock(struct weft_task_place *p)
     weft_store_release_u32(&p->lock, 0, ORDER_task_give);
 }
 
-/* idle: the rank has found nothing to run. All threads. */
+/* Serves the place. idle: the rank has found nothing to run. All threads. */
 WEFT_COLD void weft_task_service(weft_self *self, struct weft_task_place *p,
                                  struct weft_task_rank *r, bool idle)
 {

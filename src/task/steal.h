@@ -112,8 +112,8 @@ WEFT_INLINE bool weft_task_goes(const weft_self *self, const struct weft_task_pl
     return needs <= p->scratch;
 }
 
-/* Takes so many of a task's calls that have not begun, or as many as there are. The first; *end:
- * behind the last. A leader of the place that has a ticket of it. */
+/* Takes so many of a task's calls that have not begun, or as many as there are. Returns the first;
+ * *end: behind the last. A leader of the place that has a ticket of it. */
 WEFT_INLINE uint64_t weft_task_take_calls(struct weft_task_record *record, uint64_t calls,
                                           uint64_t *end)
 {
@@ -123,8 +123,8 @@ WEFT_INLINE uint64_t weft_task_take_calls(struct weft_task_record *record, uint6
     return first < record->end ? first : record->end;
 }
 
-/* What of a task to give: all, if it is one call, else half of the calls that have not begun, in
- * a slot of their own. The slot + 1; 0: there is none. The leader. */
+/* Splits off what to give of a task: all, if it is one call, else half of the calls that have not
+ * begun, in a slot of their own. Returns the slot + 1; 0: there is none. The leader. */
 WEFT_INLINE uint32_t weft_task_split(struct weft_task_place *p, struct weft_task_rank *r,
                                      uint32_t slot)
 {
@@ -150,7 +150,7 @@ WEFT_INLINE uint32_t weft_task_split(struct weft_task_place *p, struct weft_task
 }
 
 struct weft_task_give {
-    int32_t to; /* -1: nobody has asked */
+    int32_t to; /* place that has asked; -1: none */
     uint32_t count, slot[WEFT_TASK_GRANT];
     uint64_t ask;
 };
@@ -205,7 +205,7 @@ WEFT_INLINE void weft_task_choose(weft_self *self, struct weft_task_place *p,
     p->given += give->count;
 }
 
-/* All threads. */
+/* Answers who has asked. All threads. */
 WEFT_INLINE void weft_task_answer(weft_self *self, struct weft_task_place *p,
                                   struct weft_task_rank *r)
 {
@@ -250,7 +250,7 @@ WEFT_INLINE void weft_task_advertise(weft_self *self, struct weft_task_place *p,
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* Whom to ask; -1: nobody. The leader. */
+/* Chooses whom to ask; -1: nobody. The leader. */
 WEFT_INLINE int32_t weft_task_victim(struct weft_task_place *p, uint64_t now)
 {
     int32_t victim = -1;
@@ -314,7 +314,7 @@ WEFT_INLINE void weft_task_accept(weft_self *self, struct weft_task_place *p,
     p->asking = -1;
 }
 
-/* A rank has nothing to do. All threads. */
+/* Asks for tasks when a rank has nothing to do, or takes the answer. All threads. */
 WEFT_INLINE void weft_task_steal(weft_self *self, struct weft_task_place *p,
                                  struct weft_task_rank *r)
 {

@@ -77,7 +77,7 @@ weft_status weft_task_check(weft_job *job, const struct weft_tasks *tasks, const
     return weft_refused(job, WEFT_ERR_ARGUMENT, "%s", text);
 }
 
-/* task NULL: nobody asks for it. */
+/* Creates a task. task NULL: nobody asks for it. */
 static weft_status create(weft_job *job, weft_self *self, const char *call,
                           const weft_task_desc *desc, weft_task_id *task)
 {
@@ -123,7 +123,7 @@ static weft_status find_state(weft_job *job, const char *call, weft_task_id task
                      task.number, task.generation);
 }
 
-/* What the word says; if the task has ended, its name is free. */
+/* Looks at a task's word; if the task has ended, its name is free. */
 static weft_task_status look_at_state(uint32_t *state, weft_task_id task)
 {
     const uint32_t word = weft_load_acquire_u32(state, ORDER_task_take);

@@ -15,18 +15,18 @@ struct counts {
     uint64_t steps, parts, edges, arguments, tells;
 };
 
-/* This place's. */
+/* What this place has of the recorded tasks. */
 struct local {
     const struct weft_recording *r;
     const struct weft_recorded *all;
-    bool shared; /* words are in the plan's window */
-    bool *told;  /* by task and place */
+    bool shared; /* 1: words are in the plan's window */
+    bool *told;  /* by task and place: 1: that place waits for the task */
     struct counts whole;
 };
 
 /* ---- who is told ----------------------------------------------------------------------------- */
 
-/* Which places wait for which of this place's tasks. */
+/* Finds which places wait for which of this place's tasks. */
 static bool find_told(struct local *local, int me)
 {
     const struct weft_recorded *const all = local->all;
@@ -67,7 +67,7 @@ static void count(struct local *local, int me)
     }
 }
 
-/* Where the tables are in memory at `memory`; the value: its bytes. */
+/* Lays out the tables in memory at `memory`; returns their bytes. */
 static size_t lay_out(const struct local *local, unsigned char *memory,
                       struct weft_task_tables *tables)
 {
@@ -86,7 +86,7 @@ static size_t lay_out(const struct local *local, unsigned char *memory,
     return at;
 }
 
-/* Where ranks of this place have it. */
+/* Address at which ranks of this place have a piece. */
 static uint64_t address_of(const struct weft_recording *r, const struct weft_recorded_data *data)
 {
     const weft_task_data_desc *const desc = &data->desc;
@@ -100,7 +100,7 @@ static uint64_t address_of(const struct weft_recording *r, const struct weft_rec
     return (uint64_t)(uintptr_t)r->plan.memory + weft_recorded_copy(r, data);
 }
 
-/* What a copy does, for its rank. */
+/* Makes the arguments of a copy. */
 static struct weft_task_copy copy_of(const struct weft_recording *r,
                                      const struct weft_recorded_data *to)
 {
@@ -174,7 +174,7 @@ static void fill(const struct local *local, const struct weft_task_tables *table
     }
 }
 
-/* In device memory, which may be beside the kernel, by way of a copy. */
+/* Makes the tables in device memory, which may be beside the kernel, by way of a copy. */
 static weft_status make(struct weft_recording *r, const struct local *local,
                         struct weft_recorded_run *run)
 {

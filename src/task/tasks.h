@@ -7,27 +7,27 @@
 #include "host/host.h"
 #include "task/place.h"
 
-enum { WEFT_TASK_BOOKS_NONE = 2 /* of a name whose task is not posted yet */ };
+enum { WEFT_TASK_BOOKS_NONE = 2 /* books of a name whose task is not posted yet */ };
 
 struct weft_tasks {
     const weft_task_kernel *kernel;
     struct weft_task_place place; /* as it was copied to the device */
-    unsigned char *memory;        /* the place, and its ranks' scratch memory: the device's */
-    void *data;                   /* what the kernel gets: where the place is, and the user data */
-    void *user;                   /* the program's own */
-    uint32_t posted;              /* entries */
+    unsigned char *memory; /* memory of the device: the place, and its ranks' scratch memory */
+    void *data;            /* what the kernel gets: where the place is, then the user data */
+    void *user;            /* user data in the program's memory */
+    uint32_t posted;       /* entries posted to the ranks */
     uint32_t phase;
-    uint32_t runs; /* of recorded tasks */
+    uint32_t runs; /* runs of recorded tasks */
     struct weft_recording *recordings, *running;
-    uint32_t next;                   /* number of a host's task to look at first for a free one */
-    uint8_t books[WEFT_TASK_STATES]; /* by number: the books that the task is in */
-    struct weft_task_place *image;   /* for copies of the place and its ranks */
+    uint32_t next;                   /* number at which the search for a free name begins */
+    uint8_t books[WEFT_TASK_STATES]; /* by number of a task: the books that it is in */
+    struct weft_task_place *image;   /* memory for copies of the place and its ranks */
     bool begun;                      /* the kernel was started */
     weft_task_numbers numbers;
-    bool counted; /* numbers are known */
+    bool counted; /* 1: `numbers` is known */
 };
 
-/* Of this job, if tasks have begun; else STATE, and an error said. */
+/* Finds the tasks of this job, if they have begun; else STATE, and an error said. */
 weft_status weft_tasks_of(weft_job *job, const char *call, struct weft_tasks **tasks);
 
 /* Whether it is a task of this place; else ARGUMENT, and an error said. */
@@ -45,8 +45,8 @@ const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task, ui
 bool weft_task_reaches(const weft_job *job, weft_win win, int place);
 /* Whether a task of these flags may run at a place. */
 bool weft_task_may_run(const weft_job *job, uint32_t flags, int place);
-/* All of them, or those that the program has freed; no kernel runs. Collective, unless the job has
- * failed. */
+/* Frees all recordings, or those that the program has freed; no kernel runs. Collective, unless the
+ * job has failed. */
 void weft_recordings_free(struct weft_tasks *tasks, bool all);
 
 /*
