@@ -44,7 +44,7 @@ struct weft_task_step {
     uint32_t far;         /* 1: other places wait for it, or it is a copy */
 };
 struct weft_task_word {
-    uint64_t done; /* epochs that the task has finished; another place adds to its own copy */
+    uint64_t done; /* epochs that the task has finished; the place that runs it adds, everywhere */
     uint64_t left; /* steps left in this epoch, where there are several */
     uint64_t unused[6];
 };
@@ -205,7 +205,7 @@ struct weft_task_place {
     uint32_t stop;
     uint64_t ticket __attribute__((aligned(64))); /* ticket counter of recorded tasks */
     uint64_t over __attribute__((aligned(64))), waited,
-        busy;         /* steps of the run that are over; ever: that had to wait; ns of bodies */
+        busy;         /* steps over in the run; ever: steps that had to wait; ns of bodies */
     uint32_t waiting; /* ranks that wait in a step */
     struct weft_task_run run;         /* by the service, while no ticket is left */
     struct weft_task_record recorded; /* what bodies of recorded tasks have for a record */
