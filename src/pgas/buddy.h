@@ -26,14 +26,14 @@
 
 enum { WEFT_BUDDY_LEVELS = 8, WEFT_BUDDY_LANES = 512, WEFT_BUDDY_UNITS = 32 };
 #define WEFT_BUDDY_NONE   UINT64_MAX
-#define WEFT_BUDDY_CLOSED ((uint64_t)UINT32_MAX) /* all taken, and no block's end */
+#define WEFT_BUDDY_CLOSED ((uint64_t)UINT32_MAX) /* word: all units are taken, no block ends */
 
 struct weft_buddy {
-    uint64_t bytes;              /* that it lends: offsets 0 and on */
+    uint64_t bytes;              /* bytes that it lends, from offset 0 on */
     uint32_t least_log2, levels; /* a unit of level l has 2^(least_log2 + 5 l) bytes */
     uint32_t words[WEFT_BUDDY_LEVELS];
     uint64_t *word[WEFT_BUDDY_LEVELS]; /* lower half: taken; upper half: the last unit of a block */
-    uint32_t hint[WEFT_BUDDY_LANES][WEFT_BUDDY_LEVELS]; /* the last word + 1 */
+    uint32_t hint[WEFT_BUDDY_LANES][WEFT_BUDDY_LEVELS]; /* word last taken from + 1; 0: none */
 };
 
 WEFT_INLINE uint64_t weft_buddy_unit(const struct weft_buddy *b, uint32_t level)
@@ -43,7 +43,7 @@ WEFT_INLINE uint64_t weft_buddy_unit(const struct weft_buddy *b, uint32_t level)
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* What a run of units adds to a word. */
+/* Gives what a run of units adds to a word. */
 WEFT_INLINE uint64_t weft_buddy_run(uint32_t first, uint32_t units)
 {
     return (((uint64_t)1 << units) - 1) << first | (uint64_t)1 << (32 + first + units - 1);
@@ -101,7 +101,7 @@ WEFT_INLINE uint32_t weft_buddy_take_of(uint64_t *word, uint32_t units, bool *al
     }
 }
 
-/* What the word is when a run of it is given back; keep: it stays open. */
+/* Gives the word without a run that is given back; keep: it stays open. */
 WEFT_INLINE uint64_t weft_buddy_without(const struct weft_buddy *b, uint32_t level, uint64_t word,
                                         uint64_t run, bool keep)
 {
@@ -138,7 +138,7 @@ WEFT_INLINE void weft_buddy_give_run(struct weft_buddy *b, uint32_t level, uint6
     }
 }
 
-/* Of a group of words: those that may be open, since the unit above is taken and ends a block. */
+/* Gives those of a group of words that may be open: the unit above is taken and ends a block. */
 WEFT_INLINE uint32_t weft_buddy_open(const struct weft_buddy *b, uint32_t level, uint64_t group)
 {
     if (level + 1 == b->levels)
@@ -165,8 +165,8 @@ WEFT_INLINE void weft_buddy_tidy(struct weft_buddy *b)
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-/* A run of one word, which the lane then remembers, unless others use it: next time it opens one.
- * The number of its first unit, or NONE. */
+/* Takes a run of one word, which the lane then remembers, unless others use it: next time it opens
+ * one. Returns the number of the run's first unit, or NONE. */
 WEFT_INLINE uint64_t weft_buddy_try(struct weft_buddy *b, uint32_t level, uint32_t units,
                                     uint32_t lane, uint64_t w)
 {
@@ -184,7 +184,7 @@ WEFT_INLINE uint64_t weft_buddy_try(struct weft_buddy *b, uint32_t level, uint32
 
 enum weft_buddy_where { WEFT_BUDDY_OWN, WEFT_BUDDY_GROUP, WEFT_BUDDY_ALL };
 
-/* The same of the lane's word, of one of its group that is open, or of any that is. */
+/* Takes a run of the lane's word, of one of its group that is open, or of any that is. */
 WEFT_INLINE uint64_t weft_buddy_find(struct weft_buddy *b, uint32_t level, uint32_t units,
                                      uint32_t lane, enum weft_buddy_where where)
 {
@@ -209,7 +209,7 @@ WEFT_INLINE uint64_t weft_buddy_find(struct weft_buddy *b, uint32_t level, uint3
     return unit;
 }
 
-/* The same of any word, which is opened if need be. */
+/* Takes a run of any word, which is opened if need be. */
 WEFT_INLINE uint64_t weft_buddy_take_run(struct weft_buddy *b, uint32_t level, uint32_t units,
                                          uint32_t lane)
 {
@@ -277,7 +277,7 @@ WEFT_INLINE uint64_t weft_buddy_take(struct weft_buddy *b, uint64_t bytes, uint3
 
 /* ---- giving ---------------------------------------------------------------------------------- */
 
-/* The level of the block that begins at offset, or UINT32_MAX: none does. */
+/* Finds the level of the block that begins at offset; UINT32_MAX: none does. */
 WEFT_INLINE uint32_t weft_buddy_level(const struct weft_buddy *b, uint64_t offset)
 {
     if (offset >= b->bytes)

@@ -8,11 +8,11 @@
 #include "pgas/buddy.h"
 
 struct weft_buddy_numbers {
-    uint64_t free, largest; /* bytes; the largest run of one word */
+    uint64_t free, largest; /* free bytes; bytes of the largest run of one word */
     uint64_t blocks;        /* runs of free units */
 };
 
-/* Of a heap of `bytes` bytes: its shape; returns how many words it needs. */
+/* Shapes a heap of `bytes` bytes; returns how many words it needs. */
 static inline uint64_t weft_buddy_shape(struct weft_buddy *b, uint64_t bytes, uint32_t least_log2)
 {
     uint64_t all = 0, words;
@@ -38,7 +38,7 @@ static inline void weft_buddy_place(struct weft_buddy *b, uint64_t *memory)
     }
 }
 
-/* What the words are at first, at `memory`: what lies beyond the heap is taken for ever. */
+/* Fills in the words at `memory` as they are at first: what lies beyond the heap stays taken. */
 static inline void weft_buddy_fill(const struct weft_buddy *b, uint64_t *memory)
 {
     uint64_t *level[WEFT_BUDDY_LEVELS], rest = b->bytes, index = 0;
@@ -60,7 +60,7 @@ static inline void weft_buddy_fill(const struct weft_buddy *b, uint64_t *memory)
     }
 }
 
-/* What is free now. Others may take and give meanwhile: then it is a glimpse. */
+/* Counts what is free now. Others may take and give meanwhile: then it is a glimpse. */
 static inline void weft_buddy_count(struct weft_buddy *b, struct weft_buddy_numbers *n)
 {
     weft_buddy_tidy(b);

@@ -24,7 +24,7 @@ weft_status weft_pgas_enter(weft_job *job, const char *call, struct weft_pgas **
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* *host_heaps: whether any place has one. */
+/* Agrees on the settings; *host_heaps: whether any place has a host heap. */
 static weft_status agree(weft_job *job, bool *host_heaps)
 {
     const uint64_t mine[3] = {(uint64_t)job->config.heap_least_block,
@@ -46,7 +46,7 @@ static weft_status agree(weft_job *job, bool *host_heaps)
     return status;
 }
 
-/* All but the memory of weft_malloc, which the job frees when it is closed. */
+/* Frees all but the memory of weft_malloc, which the job frees when it is closed. */
 static void forget(weft_job *job)
 {
     struct weft_pgas *const pgas = job->pgas;
@@ -82,7 +82,7 @@ static weft_status release(weft_job *job)
     return status;
 }
 
-/* What the device holds beside the heap: the space, segments, words of the allocator. */
+/* Lays out what the device holds beside the heap: the space, segments, words of the allocator. */
 static size_t lay_out(struct weft_pgas *pgas, size_t words)
 {
     size_t at = (sizeof(struct weft_gspace) + 63) & ~(size_t)63;

@@ -20,8 +20,8 @@ struct meeting {
     const char *call;
     weft_comm group;
     int members, me;
-    const int *place;          /* by member */
-    struct weft_gbrought *all; /* by member */
+    const int *place;          /* place of each member */
+    struct weft_gbrought *all; /* what each member brings */
 };
 
 /* Others may meet now. */
@@ -58,7 +58,7 @@ static weft_status gather(weft_job *job, const char *call, weft_comm group, stru
                                       group, job->numbers.process));
 }
 
-/* What this place has of a segment. Last: another thread may be in weft_host_gflush. */
+/* Marks what this place has of a segment. Last: another thread may be in weft_host_gflush. */
 static void mark(struct weft_pgas *pgas, uint32_t number, enum weft_gknown known)
 {
     struct weft_gbits *const bits = &pgas->bits[number / 64];
@@ -118,7 +118,7 @@ static weft_status find_team(weft_job *job, const struct meeting *m, weft_team *
     return WEFT_OK;
 }
 
-/* All bring something, and get what all have brought. */
+/* Gives all members what each of them brings. */
 static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbrought *mine)
 {
     weft_team *team;
@@ -172,7 +172,7 @@ static const char *name_of(uint32_t call)
     return call < sizeof(names) / sizeof(names[0]) ? names[call] : "garbage";
 }
 
-/* Whether all mean the same. */
+/* Checks that all members mean the same. */
 static weft_status compare(weft_job *job, const struct meeting *m)
 {
     const struct weft_gbrought *const a = &m->all[0];
@@ -194,7 +194,7 @@ static weft_status compare(weft_job *job, const struct meeting *m)
     return WEFT_OK;
 }
 
-/* Of the heap. */
+/* Takes a block of the heap. */
 static void take(struct weft_pgas *pgas, struct weft_gbrought *mine)
 {
     struct weft_buddy_numbers n = {.free = 0};
@@ -206,7 +206,7 @@ static void take(struct weft_pgas *pgas, struct weft_gbrought *mine)
     mine->left = n.free;
 }
 
-/* The member that has no room; -1: all have. */
+/* Finds the member that has no room; -1: all have. */
 static int find_full(const struct meeting *m)
 {
     for (int i = 0; i < m->members; i++)
@@ -215,7 +215,7 @@ static int find_full(const struct meeting *m)
     return -1;
 }
 
-/* Of weft_galloc_most: whether sizes differ. Then the block goes back, for one of the largest. */
+/* Says whether sizes of weft_galloc_most differ. Then the block goes back, for one of the most. */
 static bool ask_for_most(const struct meeting *m, struct weft_gbrought *mine)
 {
     uint64_t most = 0, least = UINT64_MAX;
@@ -234,8 +234,8 @@ static bool ask_for_most(const struct meeting *m, struct weft_gbrought *mine)
     return true;
 }
 
-/* All make the same call. Without room they do so again, when what was dropped has ended; and where
- * sizes are not yet the largest. */
+/* Makes the call together with all members. Without room they do so again, when what was dropped
+ * has ended; and where sizes are not yet the largest. */
 static weft_status meet(weft_job *job, struct meeting *m, struct weft_gbrought *mine)
 {
     bool more = false;
@@ -290,7 +290,7 @@ static weft_status enter(weft_job *job, struct meeting *m, weft_win win, bool he
     return WEFT_OK;
 }
 
-/* base: of WEFT_GCALL_ADOPT. */
+/* Makes a segment. base: of WEFT_GCALL_ADOPT. */
 static weft_status make_segment(weft_job *job, enum weft_gcall what, weft_comm group, void *base,
                                 size_t bytes, weft_gspan *span)
 {

@@ -12,19 +12,19 @@
 #include "pgas/buddy.h"
 #include "weft/pgas.h"
 
-enum { WEFT_GSEGMENT_HEAP, WEFT_GSEGMENT_HOST }; /* the latter if any place has a host heap */
+enum { WEFT_GSEGMENT_HEAP, WEFT_GSEGMENT_HOST }; /* HOST exists if any place has a host heap */
 
 /* What a place has of a segment. */
 struct weft_gpart {
-    uint64_t at, bytes;      /* in the window */
-    int32_t member, present; /* of the window's group; present: the place has made it, too */
+    uint64_t at, bytes;      /* offset of the part in the window; its bytes */
+    int32_t member, present; /* member of the window's group; 1: the place has made it, too */
 };
 
 /* DROPPED: freed by this place, and not yet by all. */
 enum weft_gknown { WEFT_GSEGMENT_FREE, WEFT_GSEGMENT_KNOWN, WEFT_GSEGMENT_DROPPED };
 
 struct weft_gsegment {
-    uint16_t generation, known; /* known: an enum weft_gknown */
+    uint16_t generation, known; /* known: enum weft_gknown */
     weft_win win;
     struct weft_gpart part[]; /* by place */
 };
@@ -32,11 +32,11 @@ struct weft_gsegment {
 struct weft_gspace {
     int32_t me, places;
     uint32_t segments;
-    weft_win win;            /* of the heaps */
-    uint64_t from;           /* where in the heap the memory of `buddy` begins */
-    struct weft_buddy buddy; /* of kernels; of host programs, too, where they reach it */
-    unsigned char *table;    /* of segments */
-    uint32_t apart;          /* host programs do not reach this place's words by loads */
+    weft_win win;            /* window of the heaps */
+    uint64_t from;           /* offset in the heap at which the memory of `buddy` begins */
+    struct weft_buddy buddy; /* allocator of kernels; of host programs, too, where they reach it */
+    unsigned char *table;    /* segments, weft_gsegment_bytes each */
+    uint32_t apart;          /* 1: host programs do not reach this place's words by loads */
 };
 
 WEFT_INLINE size_t weft_gsegment_bytes(int32_t places)
@@ -56,14 +56,14 @@ struct weft_gplace {
     uint64_t offset;
 };
 
-/* What is wrong with one. text: begins with "%s: ", for the call. */
+/* What is wrong with a global pointer. text: begins with "%s: ", for the call. */
 struct weft_gfault {
     weft_status status;
     const char *text;
     int64_t n[5];
 };
 
-/* False, which is what who finds it returns. */
+/* Sets a fault. Returns false, as its caller then does. */
 WEFT_INLINE bool weft_gfault_set(struct weft_gfault *fault, weft_status status, const char *text,
                                  int64_t a, int64_t b, int64_t c, int64_t d, int64_t e)
 {

@@ -21,7 +21,7 @@ weft_status weft_pgas_find(weft_job *job, const char *call, weft_gptr g, size_t 
     return weft_refused(job, fault.status, "%s", text);
 }
 
-/* Where the pointer leads is `to`; what was wrong with it has been returned. */
+/* Finds where the pointer leads: `to`; what was wrong with it has been returned. */
 #define FIND(call, bytes)                                                                          \
     struct weft_gplace to;                                                                         \
     WEFT_TRY(weft_pgas_find(job, call, g, bytes, 0, 1, &to))
