@@ -11,8 +11,8 @@
 #include <string.h>
 
 enum {
-    LINE = 64,  /* doorbells and records lie so far apart */
-    MOST = 4096 /* queues of a process, where nobody asks for more */
+    LINE = 64,  /* bytes between doorbells, and between records */
+    MOST = 4096 /* queues of a process by default, at most */
 };
 
 int weft_queues_each(const struct weft_job *job)
@@ -27,8 +27,8 @@ int weft_queues_each(const struct weft_job *job)
 /* ---- the software NIC on the device (gda/softnic/block.h) -------------------------------------
  */
 
-/* It serves the queues of this process's ranks to this process. Its doorbells lie in device memory,
- * as those of a NIC lie in the NIC. */
+/* The NIC serves the queues of this process's ranks to this process. Its doorbells lie in device
+ * memory, as those of a NIC lie in the NIC. */
 
 bool weft_nic_wanted(const struct weft_job *job)
 {
@@ -48,7 +48,7 @@ static bool nic_serves(const struct weft_job *job, int process)
     return process == job->numbers.process && weft_nic_wanted(job);
 }
 
-/* In device memory: the NIC, its ends of all queues, their doorbells. */
+/* Offset of the NIC's ends in device memory: the NIC comes before them, their doorbells behind. */
 static size_t queues_at(void)
 {
     return (sizeof(struct weft_nic) + LINE - 1) / LINE * LINE;
@@ -140,17 +140,17 @@ static weft_status nic_connect(struct weft_job *job, const struct weft_gda_queue
 
 /* ---- queues and their ends ------------------------------------------------------------------ */
 
-/* Where things lie: [0] in device memory, [1] in the host's. */
+/* Where things lie: [0] is device memory, [1] the host's. */
 struct places {
-    size_t keys, shared;   /* in device memory, behind the ranks' ends; shared: before the rest */
-    size_t slots;          /* bytes of a queue's */
-    int slots_in, cqes_in; /* 0: device memory; 1: the host's */
-    bool are_shared;
-    size_t all[2]; /* bytes */
-    unsigned char *next[2];
+    size_t keys, shared;    /* offsets in device memory of the ranks' keys and of the shared ends */
+    size_t slots;           /* bytes of a queue's slots and its record */
+    int slots_in, cqes_in;  /* memory of the slots, and of the completions: 0, 1 as above */
+    bool are_shared;        /* ranks share queues */
+    size_t all[2];          /* bytes in all */
+    unsigned char *next[2]; /* first byte that is free */
 };
 
-/* ends: of ranks; count: queues. */
+/* Lays out memory. ends: of ranks; count: queues. */
 static struct places lay_out(const struct weft_job *job, size_t ends, size_t count)
 {
     const size_t depth = (size_t)job->config.gda_depth;
@@ -176,7 +176,7 @@ static unsigned char *take_next(struct places *at, int in, size_t bytes)
     return taken;
 }
 
-/* Where a rank fetches to. */
+/* Address to which a rank fetches. */
 static uint64_t sink_of(const struct weft_job *job, uint32_t slot)
 {
     const struct weft_queues *queues = job->queues;
@@ -185,7 +185,7 @@ static uint64_t sink_of(const struct weft_job *job, uint32_t slot)
     return (uint64_t)(uintptr_t)queues->counts + queues->counts_bytes - behind;
 }
 
-/* A queue to a process, as the rank in `slot` has it, which is the first one that does. */
+/* Makes a queue to a process as the rank in `slot` has it, the first one that does. */
 static struct weft_gda_queue make_end(const struct weft_job *job, struct places *at, uint32_t i,
                                       uint32_t slot, int process)
 {
@@ -217,7 +217,7 @@ static struct weft_gda_queue make_end(const struct weft_job *job, struct places 
         .asked = start};
 }
 
-/* And the NIC's. False: no memory. */
+/* Makes the NIC's end of a queue. False: no memory. */
 static bool make_nic_end(struct weft_job *job, const struct places *at, uint32_t i, uint32_t slot,
                          int process, const struct weft_gda_queue *end)
 {
@@ -245,7 +245,7 @@ static bool make_nic_end(struct weft_job *job, const struct places *at, uint32_t
     return weft_softnic_open(&queues->list[i], end->posted);
 }
 
-/* Before the first request: a record that says so, and a completion that is none. */
+/* Clears a queue before its first request: its record says so, and there is no completion. */
 static weft_status clear_queue(struct weft_job *job, const struct weft_gda_queue *end)
 {
     const uint32_t next = weft_be32((uint32_t)(end->posted & 0xffff));
@@ -256,7 +256,7 @@ static weft_status clear_queue(struct weft_job *job, const struct weft_gda_queue
     return weft_job_copy(job, &end->record[1], &next, sizeof(next));
 }
 
-/* What ranks share of their queues. */
+/* Makes what ranks share of their queues. */
 static weft_status share_queues(struct weft_job *job, const struct places *at,
                                 const struct weft_gda_queue *queues, uint32_t count)
 {
@@ -274,7 +274,7 @@ static weft_status share_queues(struct weft_job *job, const struct places *at,
     return weft_job_copy(job, job->queues->there + at->shared, list, count * sizeof(*list));
 }
 
-/* All queues, each with the NIC's end, and those of ranks, of which there may be more. */
+/* Makes all queues, each with the NIC's end, and those of ranks, of which there may be more. */
 static weft_status make_queues(struct weft_job *job, struct places *at, struct weft_gda_queue *ends,
                                uint32_t ends_count, uint32_t count)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINE = 64 }; /* of a rank: where it fetches to */
+enum { LINE = 64 }; /* bytes to which a rank fetches */
 
 /* ---- memory that only the device reaches ----------------------------------------------------- */
 
@@ -44,7 +44,7 @@ static bool far_update(void *context, void *word, const struct weft_change *chan
 
 /* ---- keys: regions of others lie under the table lock ---------------------------------------- */
 
-/* Where the region of an rkey is in the list, or would be. */
+/* Finds the index of an rkey's region in the list, or where it would be. */
 static uint32_t place_of(const struct weft_queue_peer *peer, uint32_t rkey)
 {
     uint32_t low = 0, high = peer->regions_count;
@@ -214,7 +214,7 @@ weft_status weft_queues_meet(struct weft_job *job, int ranks)
     struct weft_queues *queues = job->queues;
     const size_t slots = (size_t)ranks + 1, n = (size_t)job->numbers.processes;
     struct counts {
-        uint64_t address, base, key; /* base: of the region whose key it is */
+        uint64_t address, base, key; /* base: of the region of `key` */
     } mine = {0};
     struct weft_place place = {0};
 

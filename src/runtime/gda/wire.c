@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-enum { AHEAD = 8 /* requests of a queue that wait for the network */ };
+enum { AHEAD = 8 /* requests of a queue that wait for the network, at most */ };
 
 static void make_put(struct weft_job *job, struct weft_request *put,
                      const struct weft_softnic_request *request,
