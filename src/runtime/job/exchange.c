@@ -16,24 +16,24 @@
 #include <string.h>
 #include <sys/queue.h>
 
-enum { SLEEP_NS = 25000000 }; /* the watchdog looks every tenth of a second */
+enum { SLEEP_NS = 25000000 }; /* ns: sleep; the watchdog looks every tenth of a second */
 
 struct exchange_head {
     uint32_t op;
-    uint32_t barriers; /* weft_barriers_entered */
+    uint32_t barriers; /* weft_barriers_entered of the sender */
 };
 
 struct arrival {
     STAILQ_ENTRY(arrival) link;
     struct exchange_head head;
-    uint32_t count; /* of bytes */
+    uint32_t count; /* number of bytes */
     unsigned char bytes[];
 };
 
-/* What has arrived from one process and was not taken yet, oldest first. */
+/* Frames of one process that have arrived and were not taken yet, oldest first. */
 struct weft_exchange_slot {
     STAILQ_HEAD(arrivals, arrival) arrivals;
-    uint32_t ran; /* how many WEFT_EXCHANGE_RAN frames came: where a run ends for the monitor */
+    uint32_t ran; /* WEFT_EXCHANGE_RAN frames so far: they end a run for the monitor */
 };
 
 static weft_status exchange_open(struct weft_job *job)
@@ -63,7 +63,7 @@ enum weft_exchange_op weft_exchange_last(const struct weft_job *job)
                                                                      : WEFT_EXCHANGE_CLOSE;
 }
 
-/* When the last process has ended its run, all do the same sweep, at this point of the order. */
+/* Counts the end of a run: after the last process's, all sweep at this point of the order. */
 static void count_ran(struct weft_job *job, int source)
 {
     const uint32_t ran = ++job->exchange[source].ran;

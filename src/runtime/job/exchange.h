@@ -7,7 +7,7 @@
 
 #include "runtime/job/job.h"
 
-/* What it is for, and the call that it stands for. */
+/* What an exchange is for, and the call that it stands for. */
 #define WEFT_EXCHANGE_MAP(X)                                                                       \
     X(HOSTS, "weft_open")                                                                          \
     X(NETWORK, "weft_open")                                                                        \
@@ -39,10 +39,10 @@ enum weft_exchange_op {
  */
 weft_status weft_exchange(struct weft_job *job, enum weft_exchange_op op, const void *mine,
                           size_t bytes, void *all);
-/* The same; returns everybody's, malloc'ed. NULL: *status says why, and the job has failed. */
+/* Exchanges; returns everybody's, malloc'ed. NULL: *status says why, and the job has failed. */
 void *weft_exchange_all(struct weft_job *job, enum weft_exchange_op op, const void *mine,
                         size_t bytes, weft_status *status);
-/* The one after which no process waits for another: the job is over. */
+/* The exchange after which no process waits for another: the job is over. */
 enum weft_exchange_op weft_exchange_last(const struct weft_job *job);
 /* "weft_run": the call that an exchange stands for. */
 const char *weft_exchange_name(uint32_t op);
@@ -50,14 +50,14 @@ const char *weft_exchange_name(uint32_t op);
 struct weft_elsewhere {
     int process;
     const char *call;
-    uint32_t barriers; /* of WEFT_COMM_HOST, that it had entered before */
+    uint32_t barriers; /* barriers of WEFT_COMM_HOST that it had entered before */
 };
 /*
- * How many other processes are in an exchange, only that of weft_close or any, while this one is
+ * Counts other processes that are in an exchange, only that of weft_close or any, while this one is
  * not, as far as it has heard. *first: of them, the one that has entered the fewest barriers.
  */
 int weft_exchange_elsewhere(struct weft_job *job, bool close, struct weft_elsewhere *first);
-/* How many barriers of WEFT_COMM_HOST this process has entered. Its own program changes it. */
+/* Counts barriers of WEFT_COMM_HOST that this process has entered; by its own program. */
 uint32_t weft_barriers_entered(const struct weft_job *job);
 
 #endif

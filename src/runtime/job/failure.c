@@ -67,7 +67,7 @@ void weft_job_failed(struct weft_job *job, weft_status status, const char *text)
     failed(job, status, text, WEFT_SAY_ERROR);
 }
 
-/* At which level this process says the error that it broadcast itself: once is enough. */
+/* Level at which this process says the error that it broadcast itself: once is enough. */
 static enum weft_level own_level(const struct weft_job *job)
 {
     return __atomic_load_n(&job->own_said, __ATOMIC_ACQUIRE) ? WEFT_SAY_INFO : WEFT_SAY_ERROR;

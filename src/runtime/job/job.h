@@ -25,30 +25,30 @@ enum { WEFT_NAME_BYTES = 80, WEFT_TEXT_BYTES = 512, WEFT_ERROR_BYTES = 1024 };
 
 /* Kinds of control frames. */
 enum weft_frame_kind {
-    WEFT_FRAME_EXCHANGE = 1, /* exchange.c */
-    WEFT_FRAME_ABORT,        /* failure.c */
-    WEFT_FRAME_SEGMENT,      /* memory.c: new device memory */
+    WEFT_FRAME_EXCHANGE = 1, /* a call's bytes: exchange.c */
+    WEFT_FRAME_ABORT,        /* an error: failure.c */
+    WEFT_FRAME_SEGMENT,      /* new device memory: memory.c */
     WEFT_FRAME_SEGMENT_FREE,
-    WEFT_FRAME_COLLECTIVE, /* collective.c */
-    WEFT_FRAME_EXPOSE,     /* exposure.c */
+    WEFT_FRAME_COLLECTIVE, /* a collective's contributions: collective.c */
+    WEFT_FRAME_EXPOSE,     /* memory announced: exposure.c */
     WEFT_FRAME_UNEXPOSE,
-    WEFT_FRAME_SITE /* site.c; before all others */
+    WEFT_FRAME_SITE /* where a process is: site.c; before all others */
 };
 
 /* Another process of the job, or this one. */
 struct weft_process {
     char name[WEFT_NAME_BYTES]; /* "process 2 (pid 123 on host)"; monitor: with the table lock */
-    int node, device;           /* numbers within the job */
-    weft_kind kind;             /* of its device */
-    bool mapped;                /* this process maps its weft_malloc memory, where that can be */
+    int node, device;           /* numbers of its host and of its device in the job */
+    weft_kind kind;             /* kind of its device */
+    bool mapped; /* 1: this process maps its weft_malloc memory, where that is possible */
     struct weft_share exposed_share;
     struct weft_segment {
         struct weft_share share;
         void *address;      /* where this process maps it; NULL: it does not, or it was freed */
-        const char *reason; /* why it could not map it */
+        const char *reason; /* why this process could not map it */
         uint64_t key;
-        uint32_t serial; /* of the owner's weft_malloc: an address may come again */
-        uint32_t begin;  /* what it returned lies so far in; this process's own ones */
+        uint32_t serial; /* number of the owner's weft_malloc: an address may come again */
+        uint32_t begin;  /* offset of what weft_malloc returned; of this process's own segments */
     } * segments;
     uint32_t segments_count;
 };
@@ -66,22 +66,22 @@ struct weft_job {
     struct weft_config config;
     weft_numbers numbers;
     struct weft_control *control;
-    struct weft_kept *kept; /* state.c */
+    struct weft_kept *kept; /* memory freed with the job: state.c */
     const struct weft_device_ops *device_ops;
     struct weft_device *device;
     struct weft_process *processes;
-    uint32_t number;        /* of the jobs that this process has opened */
+    uint32_t number;        /* number of the job among those that this process has opened */
     bool one_address_space; /* processes are threads of this one */
-    bool random;            /* random.c: it has joined random mode */
-    bool together;          /* those of one node may map each other's memory (site.h) */
+    bool random;            /* random mode has been joined: random.c */
+    bool together;          /* processes of one node may map each other's memory: site.h */
     uint32_t forks;         /* weft_forks when the job was opened */
     bool threads;           /* any thread of the program may make host calls; else `thread` alone */
     pthread_t thread;       /* the thread that opened the job */
-    int thread_id;          /* the same, as the system calls it */
-    struct weft_lock host_lock;              /* of the host program's rank, if `threads` */
-    const struct weft_port_call *collective; /* of the program, under way; NULL: none */
-    struct weft_job *next_left;              /* open.c */
-    struct weft_job *next_watched;           /* watch/monitor.c */
+    int thread_id;          /* the system's number of the thread that opened the job */
+    struct weft_lock host_lock;              /* for the host program's rank, if `threads` */
+    const struct weft_port_call *collective; /* call of the program that is under way; NULL: none */
+    struct weft_job *next_left;              /* next of the jobs that were left: open.c */
+    struct weft_job *next_watched;           /* next job of this process: watch/monitor.c */
 
     struct weft_proxy proxy;
     struct weft_ranks ranks;
@@ -90,23 +90,23 @@ struct weft_job {
     struct weft_task monitor;
     bool monitor_runs;
     uint32_t stop_monitor;
-    struct weft_exchange_slot *exchange; /* exchange.c; by process */
+    struct weft_exchange_slot *exchange; /* by process: exchange.c */
     struct weft_lock exchange_lock;
     struct weft_bell exchange_bell; /* also rung when the job fails */
-    int parted;                     /* monitor: processes whose weft_exchange_last has come */
+    int parted; /* processes whose weft_exchange_last has come; by the monitor */
 
     struct weft_lock failure_lock;
-    bool own_said;    /* this process has logged the error that it told the others of */
+    bool own_said;    /* 1: this process has logged the error that it has broadcast */
     uint32_t failing; /* this process told of an error: services stop, and it tells no other */
-    int32_t lost;     /* one more than the first process that was lost; 0: none */
+    int32_t lost;     /* the first process that was lost, + 1; 0: none */
     uint32_t failed;  /* a weft_status: the job's first error in the control channel's order */
     char error[WEFT_ERROR_BYTES];
     uint32_t refused; /* a weft_status: the first error of a call that the job survived */
 
-    bool tags_taken[WEFT_TAGS]; /* tags.c */
+    bool tags_taken[WEFT_TAGS]; /* tags that parts of the program have taken: tags.c */
 
-    struct weft_watch *watch;                 /* watchdog.c; by slot */
-    uint64_t looked_at, watch_ns, watch_step; /* watchdog.c: its last look; its clock */
+    struct weft_watch *watch;                 /* by slot: watchdog.c */
+    uint64_t looked_at, watch_ns, watch_step; /* watchdog.c: last look; its clock; last step */
     uint64_t failed_since; /* watchdog.c: when it saw that the job has failed; 0: not yet */
     bool end_told;         /* watchdog.c: it has said that the kernel of a failed job goes on */
     /* watchdog.c: looks at which a failed job had a service left, or random mode was quiet. */
@@ -114,11 +114,11 @@ struct weft_job {
     struct weft_printer *printer;
     struct weft_trace *trace;       /* trace/timeline.h; NULL: there is none */
     struct weft_queues *queues;     /* gda/queues.h; NULL: ranks drive none */
-    struct weft_messages *messages; /* of the layer msg */
-    struct weft_pgas *pgas;         /* of the layer pgas; NULL: it is not open */
-    struct weft_tasks *tasks;       /* of the layer task; NULL: they have not begun */
-    struct weft_ccl *ccls;    /* of the layer ccl: those that are open, under the table lock */
-    struct weft_teams *teams; /* of coll/host */
+    struct weft_messages *messages; /* state of the layer msg */
+    struct weft_pgas *pgas;         /* state of the layer pgas; NULL: it is not open */
+    struct weft_tasks *tasks;       /* state of the layer task; NULL: tasks have not begun */
+    struct weft_ccl *ccls;          /* open ccls of the layer ccl; under the table lock */
+    struct weft_teams *teams;       /* state of coll/host */
 };
 
 /* Notes that a call of the program failed while the job goes on: weft_close returns it, unless the
@@ -180,7 +180,7 @@ static inline uint32_t weft_job_slots(const struct weft_job *job)
  */
 void weft_job_fail(struct weft_job *job, weft_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* After it: waits for the error that all processes agree on, and its text. */
+/* Waits, after weft_job_fail, for the error that all processes agree on, and its text. */
 weft_status weft_job_agree_failure(struct weft_job *job);
 /* Fails the job: this process cannot do what the text says, for the reason that was said last. */
 #define weft_job_cannot(job, status, format, ...)                                                  \
@@ -211,27 +211,26 @@ static inline bool weft_job_is_ready(const struct weft_job *job)
            (job->threads || pthread_equal(pthread_self(), job->thread)) &&
            weft_job_status(job) == WEFT_OK;
 }
-weft_status weft_job_check(struct weft_job *job, const char *call); /* its slow part */
+weft_status weft_job_check(struct weft_job *job, const char *call); /* weft_job_ready's slow part */
 /*
- * The same as weft_job_owned, and whether the calling thread may make host calls of the job (the
- * receive task may, those that wait for nothing), and the job has not failed. Errors: the job's,
- * too.
+ * Checks as weft_job_owned, and that the calling thread may make host calls of the job (the receive
+ * task may, those that wait for nothing), and that the job has not failed. Errors: the job's, too.
  */
 static inline weft_status weft_job_ready(struct weft_job *job, const char *call)
 {
     return weft_job_is_ready(job) ? WEFT_OK : weft_job_check(job, call);
 }
-/* The same, and whether no kernel runs. */
+/* Checks as weft_job_ready, and that no kernel runs. */
 weft_status weft_job_idle(struct weft_job *job, const char *call);
 
 /* ---- state.c ---- */
 
-/* Zeroed memory, which is freed with the job. NULL: there is none, said. By who opens it; later
- * within rounds of the progress task. */
+/* Allocates zeroed memory, which is freed with the job. NULL: there is none, said. By who opens the
+ * job; later within rounds of the progress task. */
 void *weft_job_keep(struct weft_job *job, size_t count, size_t bytes);
 void weft_job_free_kept(struct weft_job *job);
 
-/* Counters, tables and lists; the host program's rank, and the communicator of all of them. */
+/* Make counters, tables and lists; the host program's rank, and the communicator of all of them. */
 weft_status weft_state_open(struct weft_job *job);
 weft_status weft_state_open_host(struct weft_job *job);
 /* Frees what they made, however far they came. */
@@ -239,14 +238,14 @@ void weft_state_close(struct weft_job *job);
 
 /* ---- meet.c ---- */
 
-/* Collective, blocking; the last step of opening before the services start. */
+/* Meets all processes: the last step of opening before the services start. Collective, blocking. */
 weft_status weft_meet(struct weft_job *job);
 
 /* ---- random.c: for random mode's one thread; where there is none, these do nothing ---- */
 
 /*
- * A job opens: begins random mode if its configuration says so and it has not begun. A race fails
- * all jobs that are open then, since it does not tell whose memory it was in.
+ * Begins random mode when a job opens, if its configuration says so and it has not begun. A race
+ * fails all jobs that are open then, since it does not tell whose memory it was in.
  */
 weft_status weft_random_join(weft_job *job);
 

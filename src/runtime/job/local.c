@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST = 65536 }; /* as WEFT_PROCESSES */
+enum { MOST = 65536 }; /* processes, at most, as of WEFT_PROCESSES */
 
 struct local_process {
     struct weft_task task;

@@ -19,25 +19,24 @@ static const enum weft_config_index alike[] = {WEFT_CONFIG_AT_NET,   WEFT_CONFIG
                                                WEFT_CONFIG_AT_PATH,  WEFT_CONFIG_AT_GDA};
 enum { ALIKE = sizeof(alike) / sizeof(alike[0]) };
 
-/* What processes tell each other when their devices are open: what the choice of the network
- * depends on, */
+/* What processes tell each other when their devices are open, for the choice of the network. */
 struct devices {
-    uint32_t alike[ALIKE]; /* values of those settings */
+    uint32_t alike[ALIKE]; /* values of the settings `alike` */
     unsigned char device_id[WEFT_DEVICE_ID_BYTES];
 };
 
-/* and the rest. */
+/* What processes tell each other when the network is open. */
 struct hello {
     uint32_t channels, trace;
-    uint32_t queues, unused;          /* queues: whether its ranks drive any */
-    uint64_t mailbox;                 /* its key: abi/ask.h */
-    struct weft_share exposed;        /* of the host program */
-    struct weft_share device_exposed; /* of the ranks, if they have their own */
+    uint32_t queues, unused;          /* queues: 1: its ranks drive some */
+    uint64_t mailbox;                 /* network key of its mailbox: abi/ask.h */
+    struct weft_share exposed;        /* memory that the host program exposes */
+    struct weft_share device_exposed; /* memory that the ranks expose, if they have their own */
     unsigned char device_id[WEFT_DEVICE_ID_BYTES];
     unsigned char address[WEFT_NET_ADDRESS_MAX];
 };
 
-/* The first process of the job that drives the same device. */
+/* Finds the first process of the job that drives the same device. */
 static int first_on_device(const struct weft_job *job, int process)
 {
     int p = 0;
@@ -46,7 +45,7 @@ static int first_on_device(const struct weft_job *job, int process)
     return p;
 }
 
-/* Which devices there are, in the order of their first process; an id of zeros is nobody else's. */
+/* Numbers devices in the order of their first process; an id of zeros is nobody else's. */
 static void number_devices(struct weft_job *job, const struct devices *all)
 {
     static const unsigned char own[WEFT_DEVICE_ID_BYTES];
@@ -182,8 +181,8 @@ static weft_status fill_hello(struct weft_job *job, struct hello *mine)
 }
 
 /*
- * Channels lie in what is mapped, so other nodes may have others, and so may processes of the other
- * kind of device. like: of the same kind on the same node.
+ * Compares channels. They lie in what is mapped, so other nodes may have others, and so may
+ * processes of the other kind of device. like: of the same kind on the same node.
  */
 static weft_status compare(int p, const struct hello *theirs, const struct hello *mine, bool like)
 {
@@ -229,7 +228,7 @@ static weft_status compare_settings(int p, const uint32_t *theirs, const uint32_
     return WEFT_OK;
 }
 
-/* What everybody drives. */
+/* Finds what everybody drives. */
 static weft_status find_devices(struct weft_job *job)
 {
     struct devices mine = {0};

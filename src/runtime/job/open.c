@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static const uint64_t TOLD_WITHIN_NS = 2000000000; /* for an error to come back to its sender */
+static const uint64_t TOLD_WITHIN_NS = 2000000000; /* ns: an error comes back to its sender */
 
 /*
  * The steps in which one process may fail while the others go on: an error is the job's then, which
@@ -113,7 +113,7 @@ static void leave_behind(struct weft_job *job)
     weft_unlock(&left_lock);
 }
 
-/* Where the network asks for it, nobody closes it before all have stopped sending. */
+/* Waits, where the network asks for it, until all have stopped sending: then it may be closed. */
 static void stop_together(struct weft_job *job)
 {
     if (weft_job_status(job) != WEFT_OK || weft_exchange_last(job) != WEFT_EXCHANGE_STOPPED)

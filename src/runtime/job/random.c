@@ -11,8 +11,8 @@
 #include "runtime/job/job.h"
 #include "runtime/watch/watch.h"
 
-static int joined; /* open jobs */
-static bool begun; /* by a job, and not by weft_local_job for all its processes */
+static int joined; /* open jobs that have joined */
+static bool begun; /* 1: begun by a job, not by weft_local_job for all its processes */
 
 static void on_race(const char *text, void *argument)
 {

@@ -104,8 +104,8 @@ static weft_status take_site(const struct weft_frame *frame, struct weft_site *a
 }
 
 /*
- * All sees all frames in one order, and nobody sends another before he has these: so only they, and
- * losses, come before they are complete. A stall is said again and again.
+ * Gathers all sites. Everybody sees all frames in one order, and sends no other before having
+ * these: so only they, and losses, come before they are complete. A stall is said again and again.
  */
 static weft_status gather(struct weft_job *job, struct weft_site *all, bool *came)
 {
@@ -128,7 +128,7 @@ static weft_status gather(struct weft_job *job, struct weft_site *all, bool *cam
     return status;
 }
 
-/* What follows from the sites. */
+/* Sets what follows from the sites. */
 static void number(struct weft_job *job, const struct weft_site *all, const int *node)
 {
     weft_numbers *n = &job->numbers;

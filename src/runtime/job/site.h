@@ -8,15 +8,15 @@
 #include "runtime/job/job.h"
 
 struct weft_site {
-    char host[72]; /* HOST_NAME_MAX is 64 */
+    char host[72]; /* name of the host: HOST_NAME_MAX is 64 */
     char boot[40]; /* the kernel's boot id: two hosts may share a name */
     int32_t pid;
-    uint32_t kind; /* weft_kind: of the device that it is going to open */
+    uint32_t kind; /* weft_kind of the device that the process is going to open */
     uint32_t user, reserved;
-    uint64_t spaces[2]; /* user and PID namespace; 0: not known */
+    uint64_t spaces[2]; /* IDs of its user and PID namespaces; 0: not known */
 };
 
-/* Node numbers of all processes, in the order of each node's first; returns how many nodes. */
+/* Numbers the nodes in the order of each one's first process; returns how many there are. */
 int weft_site_nodes(const struct weft_site *all, int processes, int *node);
 
 /*
@@ -25,7 +25,7 @@ int weft_site_nodes(const struct weft_site *all, int processes, int *node);
  */
 bool weft_site_together(const struct weft_site *all, int processes);
 
-/* How many processes before this one are on its node, and open a device of its kind: its turn. */
+/* Counts processes before this one on its node that open a device of its kind: its turn. */
 int weft_site_turn(const struct weft_site *all, int process);
 
 /*

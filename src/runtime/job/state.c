@@ -14,9 +14,9 @@
 #include <stdlib.h>
 
 enum {
-    EAGER_ON_GPUS = WEFT_EAGER_MOST, /* bytes; measured on an H200 */
-    INLINE_HERE = 224,               /* where the network reads sources itself */
-    INLINE_ELSE = WEFT_INLINE_MOST   /* where the host fetches them first; measured on an H200 */
+    EAGER_ON_GPUS = WEFT_EAGER_MOST, /* bytes of WEFT_EAGER by default; measured on an H200 */
+    INLINE_HERE = 224, /* bytes of WEFT_INLINE by default, where the network reads sources itself */
+    INLINE_ELSE = WEFT_INLINE_MOST /* where the host fetches sources first; measured on an H200 */
 };
 
 struct weft_kept {
@@ -46,7 +46,7 @@ void weft_job_free_kept(struct weft_job *job)
     }
 }
 
-/* How the host program's puts move data that only the device and its driver reach. */
+/* Moves data of the host program's puts that only the device and its driver reach. */
 static void copy_by_device(void *context, void *target, const void *source, size_t bytes)
 {
     struct weft_job *job = context;
@@ -55,7 +55,7 @@ static void copy_by_device(void *context, void *target, const void *source, size
         weft_job_cannot(job, WEFT_ERR_DEVICE, "put %zu bytes", bytes);
 }
 
-/* And how it updates a word of it: by the device, as ranks do. */
+/* Updates such a word for the host program: by the device, as ranks do. */
 static uint64_t update_by_device(void *context, void *address, const struct weft_change *change)
 {
     struct weft_job *job = context;
