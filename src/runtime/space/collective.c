@@ -26,7 +26,7 @@ struct collective_frame {
     uint32_t op;
     weft_comm comm;
     uint32_t count;
-    uint32_t barriers; /* weft_barriers_entered */
+    uint32_t barriers; /* weft_barriers_entered of the sender */
     struct weft_contribution from[];
 };
 static_assert(sizeof(struct collective_frame) + WEFT_SLOTS * sizeof(struct weft_contribution) <=
@@ -35,14 +35,14 @@ static_assert(sizeof(struct collective_frame) + WEFT_SLOTS * sizeof(struct weft_
 
 /* One collective under way on one communicator. */
 struct weft_gathering {
-    uint32_t op; /* 0: none */
+    uint32_t op; /* collective of this kind; 0: none */
     int32_t here, arrived;
-    bool *asked;                   /* by member: asked here */
-    struct weft_contribution *all; /* by member, of all processes */
-    struct weft_objection why;     /* to what the members here bring */
-    int32_t processes;             /* whose frames have come */
-    bool *came;                    /* by process */
-    struct weft_elsewhere first;   /* of them, the one that has entered the fewest barriers */
+    bool *asked;                   /* by member: it has asked in this process */
+    struct weft_contribution *all; /* by member of all processes: what it brings */
+    struct weft_objection why;     /* what is wrong with what the members here bring */
+    int32_t processes;             /* processes whose frames have come */
+    bool *came;                    /* by process: its frame has come */
+    struct weft_elsewhere first;   /* of these, the process that has entered the fewest barriers */
 };
 
 static weft_status collective_open(struct weft_job *job)
@@ -176,7 +176,7 @@ bool weft_collective_elsewhere(const struct weft_job *job, struct weft_elsewhere
     return true;
 }
 
-/* All members here have asked: tell the others, or go ahead where there are none. */
+/* Tells others that all members here have asked, or goes ahead where there are none. */
 static void contribute(struct weft_job *job, struct weft_comm_entry *comm, struct weft_gathering *g,
                        uint32_t op)
 {

@@ -9,7 +9,7 @@
 
 #include <assert.h>
 
-/* What one member brings. The same layout in all processes. */
+/* What a member brings. The same layout in all processes. */
 struct weft_contribution {
     int32_t member;
     uint32_t segment;
@@ -19,13 +19,13 @@ struct weft_contribution {
 static_assert(sizeof(struct weft_contribution) == 56, "it travels as its bytes: no padding");
 
 /*
- * What a process brings to a window: memory, found or registered for `claim`, as weft_memory_place.
- * What is wrong with it is c->a. Table lock held.
+ * Fills in what a process brings to a window: memory, found or registered for `claim`, as
+ * weft_memory_place. c->a: what is wrong with it. Table lock held.
  */
 void weft_contribution_place(struct weft_job *job, weft_comm claim, uint64_t base, uint64_t bytes,
                              struct weft_contribution *c);
-/* Why a member's part of a window cannot be, the same in every process; alone: no other process
- * reaches it. */
+/* Says why a member's part of a window cannot be, the same in every process; alone: no other
+ * process reaches it. */
 weft_status weft_entry_check(const struct weft_job *job, bool alone,
                              const struct weft_contribution *c);
 /*

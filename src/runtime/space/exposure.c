@@ -95,7 +95,7 @@ weft_status weft_renounce(struct weft_job *job, uint32_t number)
     return weft_control_send(job->control, WEFT_FRAME_UNEXPOSE, &frame, sizeof(frame));
 }
 
-/* The same in every process but for `status`, which the one that announced it alone reads. */
+/* Makes the window, the same in every process; `status` is for the one that announced it. */
 static weft_status make_exposure(struct weft_job *job, int process,
                                  const struct weft_contribution *c, weft_win *win)
 {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 enum {
-    LINE = 64,     /* what lies there begins at a multiple of it */
-    LIST_WORDS = 7 /* of a rank for a process: two of sent_to, asked and answered, one of settled */
+    LINE = 64,     /* bytes: what lies in the image begins at a multiple */
+    LIST_WORDS = 7 /* words of a rank for a process: sent_to, asked, answered 2 each; settled 1 */
 };
 
 static void *at(const struct weft_image *image, size_t offset)
@@ -77,7 +77,7 @@ static size_t take_bytes(size_t *end, size_t bytes)
     return offset;
 }
 
-/* What a communicator of so many ranks takes, or, where that is more, of so many host programs. */
+/* Bytes of a communicator of so many ranks, or, if that is more, of so many host programs. */
 static size_t members_bytes(const struct weft_job *job, size_t ranks, size_t hosts)
 {
     const size_t processes = (size_t)job->numbers.processes;
@@ -172,7 +172,7 @@ static weft_status write_state(struct weft_job *job)
     return finish(job, status);
 }
 
-/* What exists before the kernel: two of ranks, and all that host programs have made. */
+/* Writes what exists before the kernel: two of ranks, and all that host programs have made. */
 static void write_tables(struct weft_job *job)
 {
     const struct weft_state *state = &job->space.state;

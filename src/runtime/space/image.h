@@ -13,20 +13,20 @@ struct weft_image {
     struct weft_exposed *exposed;
     struct weft_share exposed_share;
     struct weft_image_peer {
-        struct weft_exposed *exposed; /* theirs; NULL: not mapped */
+        struct weft_exposed *exposed; /* counters of that process; NULL: not mapped */
         struct weft_share share;
     } * peers;        /* by process */
-    uint32_t *counts; /* what the host stored in its words of the counters */
+    uint32_t *counts; /* what the host has stored in its words of the counters */
     uint32_t taken;   /* eager channels that a run may have left changed */
 
-    /* For the prepared kernel: device memory, where things lie in it, and what entries take. */
+    /* For the prepared kernel: offsets in device memory, and bytes of entries. */
     struct weft_image_layout {
         size_t state, processes, windows, comms, entries, members, lists, barriers, bytes;
-        size_t entries_each[2], members_each[2]; /* of what processes share; of one process */
+        size_t entries_each[2], members_each[2]; /* [0]: of what processes share; [1]: of one */
     } at;
     unsigned char *memory; /* NULL: no kernel is prepared */
     struct weft_share share;
-    struct weft_exposed *seen; /* for weft_image_counters, then words of the NIC: host_alloc */
+    struct weft_exposed *seen; /* host_alloc: for weft_image_counters; then words of the NIC */
 };
 
 weft_status weft_image_open(struct weft_job *job);

@@ -38,9 +38,9 @@ static struct weft_segment *segment_at(struct weft_process *process, uint32_t in
 }
 
 /*
- * Where in a page memory of the CPU device begins: here and there, since a processor copies between
- * equal places of two pages at about half its speed (docs/results/cpu-two-processes.md). Those that
- * follow each other lie far apart; so do the first ones of two processes.
+ * Chooses where in a page memory of the CPU device begins: here and there, since a processor copies
+ * between equal places of two pages at about half its speed (docs/results/cpu-two-processes.md).
+ * Those that follow each other lie far apart; so do the first ones of two processes.
  */
 static uint32_t begin_of(const struct weft_job *job)
 {

@@ -24,8 +24,8 @@ static uint32_t next_handle(uint32_t index, uint32_t *generation)
     return index | *generation << WEFT_HANDLE_BITS;
 }
 
-/* Who is here, who leads, and which other processes take part. leader_of: a process's place among
- * the leaders; -1: none. */
+/* Finds who is here, who leads, and which other processes take part. leader_of: a process's place
+ * among the leaders; -1: none. */
 static void place_members(const struct weft_state *state, struct weft_comm_entry *entry,
                           int32_t *leader_of)
 {

@@ -33,7 +33,7 @@ weft_status weft_window_make(struct weft_state *state, bool local, weft_comm com
 struct weft_comm_entry *weft_comm_find(const struct weft_state *state, weft_comm comm);
 struct weft_window *weft_window_find(const struct weft_state *state, weft_win win);
 
-/* What a communicator's entry points to, one behind the other, in the order of weft_comm_place. */
+/* Bytes of what a communicator's entry points to, in the order of weft_comm_place. */
 static inline size_t weft_comm_bytes(size_t members, size_t slots, size_t processes)
 {
     return members * sizeof(struct weft_member) +
