@@ -53,8 +53,8 @@ bool weft_answer_halves(struct weft_job *job, unsigned char *memory, struct weft
                         const unsigned char *operands, uint64_t bytes)
 {
     struct weft_errand errands[WEFT_ASK_ROOM / 2];
-    uint16_t left[WEFT_ASK_ROOM / 2]; /* places of the elements that have not been put yet */
-    uint32_t was[WEFT_ASK_ROOM / 2];  /* the words around those: at first a guess */
+    uint16_t left[WEFT_ASK_ROOM / 2]; /* places of elements that have not been put yet */
+    uint32_t was[WEFT_ASK_ROOM / 2];  /* words around these elements: at first a guess */
     size_t count = bytes / 2;
     fenv_t callers;
     bool good = true;
@@ -90,8 +90,8 @@ bool weft_answer_halves(struct weft_job *job, unsigned char *memory, struct weft
 }
 
 /*
- * By the device itself: as many words in an errand as it can carry. The old ones take the places of
- * the operands, but for reals of 16 bits.
+ * Updates by the device itself: as many words in an errand as it can carry. The old ones take the
+ * places of the operands, but for reals of 16 bits.
  */
 static bool update_there(struct weft_job *job, unsigned char *memory, const struct weft_ask *ask,
                          unsigned char *operands)
@@ -121,7 +121,7 @@ static bool update_there(struct weft_job *job, unsigned char *memory, const stru
     return good;
 }
 
-/* By the host. The old elements take the operands' places. */
+/* Updates by the host. The old elements take the operands' places. */
 static void update_here(unsigned char *memory, const struct weft_ask *ask, unsigned char *operands)
 {
     const uint32_t size = weft_element_bytes(ask->type);
@@ -259,7 +259,7 @@ static bool receive_round(struct weft_job *job)
     return true;
 }
 
-/* What goes back: memory of the window, the old value, or the notice alone. */
+/* Begins an answer: memory of the window, the old value, or the notice alone. */
 static bool begin_answer(struct weft_job *job, const struct weft_answering *answering)
 {
     const struct weft_ask *ask = &answering->ask;

@@ -14,13 +14,13 @@ enum { LEND_FROM = 4 * WEFT_ASK_ROOM };
 
 /* ---- a rank's command ------------------------------------------------------------------------ */
 
-/* Its operands come behind it. */
+/* Whether a command's operands come behind it. */
 static bool carried(const struct weft_command *command)
 {
     return (command->flags & WEFT_COMMAND_INLINE) != 0;
 }
 
-/* What the command asks for, and of whom. Table lock held. */
+/* Finds what the command asks for, and of whom. Table lock held. */
 static bool plan(struct weft_job *job, const struct weft_command *command,
                  struct weft_request *request)
 {
@@ -117,7 +117,7 @@ static enum weft_taken ask_command(struct weft_job *job, uint32_t slot,
 
 /* ---- to the network -------------------------------------------------------------------------- */
 
-/* The next piece of the request, which one ask fetches. */
+/* Cuts off the next piece of the request, which one ask fetches. */
 static void cut(struct weft_job *job, struct weft_request *request, uint32_t place,
                 struct weft_asked *asked)
 {
@@ -197,7 +197,7 @@ bool weft_ask_issue(struct weft_job *job, struct weft_request *request)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* To the rank's link: it looks at nothing else. */
+/* Tells the rank's link: the rank looks at nothing else. */
 static void tell_link(struct weft_link *link, const unsigned char *data, uint32_t bytes)
 {
     const uint64_t stamp = (uint64_t)++link->results << 32;

@@ -18,45 +18,45 @@
 /* An ask of this process that is under way. The progress task fills it in; the receive task reads
  * it when it is answered. */
 struct weft_asked {
-    struct weft_softnic_work *queued; /* a request of a rank's queue; NULL: a rank asks itself */
+    struct weft_softnic_work *queued; /* request of a rank's queue; NULL: a rank asks itself */
     uint32_t slot;
-    void *to; /* where the answer's bytes go from the mailbox; NULL: they do not */
+    void *to; /* where the answer's bytes go from the mailbox; NULL: nowhere */
     uint32_t bytes;
-    int32_t tag; /* to notify, -1: none */
+    int32_t tag; /* tag to notify, -1: none */
     bool to_link, last;
-    bool lent;                             /* ask.reply_key is of memory lent for it alone */
-    struct weft_ask ask;                   /* as it is sent */
-    unsigned char operands[WEFT_ASK_ROOM]; /* what follows it on the way */
+    bool lent;                             /* ask.reply_key: of memory lent for it alone */
+    struct weft_ask ask;                   /* the ask as it is sent */
+    unsigned char operands[WEFT_ASK_ROOM]; /* operands sent behind the ask */
 };
 
-/* An ask of another process: as it came, since its sender may write there again. */
+/* An ask of another process, kept as it came, since its sender may write there again. */
 struct weft_answering {
     struct weft_ask ask;
     uint32_t place;
-    bool fetched;  /* what a get wants is in the mailbox already */
-    uint64_t mark; /* of what the device has to get first */
+    bool fetched;  /* 1: what a get wants is in the mailbox already */
+    uint64_t mark; /* of what the device has to get before */
 };
 
-/* Beside the request of a rank's ask. */
+/* What a request of a rank's ask has besides. */
 struct weft_asking {
-    struct weft_ask ask;  /* of the next piece */
-    bool to_link, direct; /* where the answer goes: the rank's link, or memory that is exposed */
-    bool lent;            /* as in weft_asked */
-    int32_t tag;          /* as in weft_asked */
+    struct weft_ask ask;  /* ask of the next piece */
+    bool to_link, direct; /* answer goes to the rank's link; or to memory that is exposed */
+    bool lent;            /* 1: memory was registered for the answer alone */
+    int32_t tag;          /* tag to notify, -1: none */
 };
 
-/* Before the network is opened; registers the notices ASK and ANSWER. */
+/* Prepares asks before the network is opened; registers the notices ASK and ANSWER. */
 weft_status weft_asks_open(struct weft_job *job);
-/* The mailbox is exposed; *key goes to the others. Errors: those of the network's reg. */
+/* Exposes the mailbox; *key goes to the others. Errors: those of the network's reg. */
 weft_status weft_asks_expose(struct weft_job *job, uint64_t *key);
 static inline size_t weft_asks_bytes(const struct weft_job *job)
 {
     return (size_t)job->numbers.processes * WEFT_ASKS * sizeof(struct weft_post);
 }
 
-/* Where the answer can be put without the mailbox: in memory that the network knows. Other memory
- * of a long get is lent to it until the get is answered (weft_net_lend: the program may use a
- * buffer again as soon as the job has failed). The request is made but for that. Table lock held.
+/* Finds where the answer can be put without the mailbox: in memory that the network knows. Other
+ * memory of a long get is lent to it until the get is answered (weft_net_lend: the program may use
+ * a buffer again as soon as the job has failed). The request is made but for that. Table lock held.
  */
 void weft_ask_find_reply(struct weft_job *job, struct weft_request *request);
 /* Sends what is left of a request that asks. True: all of it is sent. Progress task only. */

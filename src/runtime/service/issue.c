@@ -15,7 +15,7 @@
 #include "runtime/service/ask.h"
 #include "runtime/trace/timeline.h"
 
-enum { PIECES = 2 }; /* copies from the device that a turn begins */
+enum { PIECES = 2 }; /* copies from the device that a turn begins, at most */
 
 /* ---- from the device to the host ----------------------------------------------------------- */
 
@@ -25,7 +25,7 @@ static void fetch_failed(struct weft_job *job, const struct weft_part *part)
                     (unsigned long long)part->rows * part->width);
 }
 
-/* How much of the rectangle comes next: some whole rows, or some of one. */
+/* Cuts off how much of the rectangle comes next: some whole rows, or some of one. */
 static void cut(const struct weft_request *request, uint64_t most, struct weft_part *part)
 {
     const uint64_t rows = request->rows - request->row, width = request->width - request->done;

@@ -36,7 +36,7 @@ static bool nobody_lost(void *context)
     return weft_job_status(context) != WEFT_ERR_PEER_LOST;
 }
 
-/* Who closes without an error has waited for the others (runtime/job/open.c: stop_together). */
+/* Whether all have stopped: who closes without an error has waited (open.c: stop_together). */
 static bool all_stopped(void *context)
 {
     return weft_job_status(context) == WEFT_OK;
@@ -96,8 +96,8 @@ static struct trial try_here(struct weft_job *job, const char *name)
 }
 
 /*
- * Everybody tries the same network. *all: it opened in every process; else `failed` says where it
- * did not, and why, and what has opened is closed.
+ * Tries one network together. *all: it opened in every process; else `failed` says where it did
+ * not, and why, and what has opened is closed.
  */
 static weft_status try_together(struct weft_job *job, const char *name, bool *all,
                                 char failed[REASON_BYTES])
@@ -168,7 +168,7 @@ static weft_status choose_between(struct weft_job *job)
                     why_between(job, why), tried);
 }
 
-/* Where the network's sides sleep: on its bells, or, if it has none, on those of the job. */
+/* Chooses where the network's sides sleep: on its bells, or, if it has none, on the job's. */
 static void take_bells(struct weft_job *job)
 {
     struct weft_bell *send = weft_net_bell(job->proxy.net, WEFT_NET_SEND);

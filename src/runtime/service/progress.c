@@ -14,12 +14,12 @@
 
 enum {
     SLEEP_NS = 20000000,
-    POLL_NS = 50000,        /* where nothing rings */
+    POLL_NS = 50000,        /* between two polls where nothing rings */
     POLL_DOUBLES = 6,       /* after 2^6 polls in vain twice POLL_NS, and so on */
-    POLL_MOST = 4,          /* at most 2^4 times POLL_NS: 0.8 ms */
-    PARK_NS = 200000,       /* least time between two looks whether workers still help */
-    PARK_MOST_NS = 2000000, /* the most */
-    PARK_PART = 8, /* between those: this part of the time for which they have done little else */
+    POLL_MOST = 4,          /* POLL_NS doubles so often, at most: 0.8 ms */
+    PARK_NS = 200000,       /* between two looks whether workers still help, at least */
+    PARK_MOST_NS = 2000000, /* between two such looks, at most */
+    PARK_PART = 8,          /* in between, this part of the time in which no look was needed */
     /* Moving a megabyte or two takes a worker less, and is no computing. */
     COMPUTES_NS = PARK_NS * 2
 };
@@ -55,11 +55,11 @@ static bool receive_round(struct weft_job *job)
 
 const struct weft_service weft_network_service = {.round = {send_round, receive_round}};
 
-/* What is done of a side's work under its lock: a rank's commands, one module's round, or all. */
+/* Work of a side under its lock: a rank's commands, one module's round, or all. */
 struct work {
     enum weft_net_side side;
-    uint32_t slot;             /* not 0: its commands */
-    weft_service_round *round; /* else, not NULL: this one */
+    uint32_t slot;             /* not 0: the commands of this slot */
+    weft_service_round *round; /* else, not NULL: this round */
 };
 
 /*
@@ -95,7 +95,7 @@ static bool locked_round(struct weft_job *job, enum weft_net_side side, bool wai
     return locked(job, (struct work){.side = side}, waits);
 }
 
-/* What the rank has posted goes to the network now. What is left of it is for the service. */
+/* Hands what the rank has posted to the network. What is left of it is for the service. */
 void weft_services_posted(void *context, int rank)
 {
     struct weft_job *job = context;
@@ -139,9 +139,9 @@ static bool alone(const struct weft_job *job, uint64_t now)
 }
 
 /*
- * How long a service may keep still; *calm: since when no rank has been seen to compute for long
- * while nobody helped. A look costs the worker whose processor it takes some 30 us on a virtual
- * machine. Late is it by PARK_NS and a part of the time in which there was no need.
+ * Says how long a service may keep still; *calm: since when no rank has been seen to compute for
+ * long while nobody helped. A look costs the worker whose processor it takes some 30 us on a
+ * virtual machine. The look is late by PARK_NS and a part of the time in which there was no need.
  */
 static uint64_t park_ns(const struct weft_job *job, uint32_t *computed, uint64_t *calm)
 {
@@ -201,7 +201,7 @@ static bool spinning(const struct weft_job *job, uint64_t *idle_since)
     return now - *idle_since < job->proxy.spin_ns;
 }
 
-/* How long to sleep after so many sleeps in vain. */
+/* Says how long to sleep after so many sleeps in vain. */
 static uint64_t sleep_ns(const struct weft_job *job, enum weft_net_side side, bool rung,
                          uint32_t in_vain)
 {

@@ -26,13 +26,13 @@ void weft_command_wrong(struct weft_job *job, uint32_t slot, const struct weft_c
                   weft_slot_name(job, slot).text, command->kind, command->object, command->target);
 }
 
-/* Its payload comes with it. */
+/* Whether a command's payload comes with it. */
 static bool is_carried(const struct weft_command *command)
 {
     return (command->flags & (WEFT_COMMAND_INLINE | WEFT_COMMAND_WITHIN)) != 0;
 }
 
-/* Table lock held, as for the next. */
+/* Plans a put. Table lock held, as for the next. */
 static bool plan_put(const struct weft_job *job, const struct weft_command *command,
                      struct weft_request *plan)
 {
@@ -197,7 +197,7 @@ bool weft_proxy_serve(struct weft_job *job, uint32_t slot)
 }
 
 enum { FAR = 6, NEAR = 2, LINES = 7 }; /* ranks ahead; lines of a payload */
-/* Of ranks between two looks at the network: a packet to another host is a system call. */
+/* Ranks served between two looks at the network: a packet to another host is a system call. */
 enum { TURNS = 16, FAR_TURNS = 128 };
 
 /* The progress task's: commands of all ranks, and the flush that the main thread waits for. */

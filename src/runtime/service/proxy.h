@@ -29,36 +29,36 @@ struct weft_part {
     /* Of a part that went through host memory: */
     unsigned char *memory; /* NULL: the command's puts are all one part, request->whole */
     size_t room;
-    uint64_t row, from;           /* where in the rectangle it begins */
-    uint64_t rows, width;         /* how much of the rectangle it is */
+    uint64_t row, from;           /* part's begin in the rectangle: row, byte */
+    uint64_t rows, width;         /* rows of the part, and bytes of each */
     uint64_t issued;              /* rows that the network has accepted */
     uint64_t mark;                /* of the copy from the device */
-    bool there;                   /* it is done */
-    uint64_t unsent, undelivered; /* puts; one more while not all are issued */
+    bool there;                   /* 1: the copy from the device is done */
+    uint64_t unsent, undelivered; /* puts not sent; not delivered; one more until all are issued */
 };
 
-/* A command that becomes puts: what is left of it, and which rank to tell when they are done. */
+/* A command that becomes puts: what is left of it, and the rank to tell when they are done. */
 struct weft_request {
     struct weft_request *next;
     uint32_t slot;
 
-    struct weft_net_put put; /* but for source and bytes; its offset is that of the first row */
+    struct weft_net_put put; /* all but source and bytes; its offset is that of the first row */
     const unsigned char *source;
     uint64_t rows, width, pitch, source_pitch;
-    uint64_t row, done; /* the next row to issue, or to fetch, and its bytes that are */
+    uint64_t row, done; /* next row to issue, or to fetch; bytes of it that are issued */
 
-    bool staged;                    /* the host fetches the data before the network can have it */
-    uint64_t piece;                 /* staged: bytes fetched at once */
-    uint32_t depth, parts;          /* staged: parts at once; those that hold host memory now */
+    bool staged;           /* 1: the host fetches the data before the network can have it */
+    uint64_t piece;        /* staged: bytes fetched at once */
+    uint32_t depth, parts; /* staged: parts at once; those that hold host memory now */
     struct weft_part *first, *last; /* under way to the host, or waiting for the network */
 
-    struct weft_asking *asking;        /* ask.h; NULL: it is a put */
-    struct weft_softnic_work *queued;  /* gda/softnic/engine.h; NULL: not of a rank's queue */
-    struct weft_request *next_counted; /* in the proxy's list */
-    uint32_t holders;                  /* the proxy, and who waits for its delivery: they keep it */
+    struct weft_asking *asking;        /* NULL: a put; else an ask (ask.h) */
+    struct weft_softnic_work *queued;  /* NULL: not of a rank's queue (gda/softnic/engine.h) */
+    struct weft_request *next_counted; /* next in the list of its proxy */
+    uint32_t holders;                  /* who keeps it: the proxy, and who waits for its delivery */
 
     struct weft_part whole;
-    /* Puts; of a staged request `unsent` are parts to fetch. One more while not all are begun. */
+    /* Puts not sent; not delivered. If staged: parts to fetch. One more while not all are begun. */
     uint64_t unsent, undelivered;
     unsigned char *payload; /* room for inline data, or NULL */
 };
@@ -66,56 +66,56 @@ struct weft_request {
 /* The host's end of one rank's rings. */
 struct weft_rank_proxy {
     struct weft_command_consumer commands, logs; /* logs: text.c */
-    struct weft_request *first, *last; /* taken from the ring, and not all with the network */
+    struct weft_request *first, *last; /* requests from the ring that the network has not all of */
     uint32_t waiting;
-    /* Those that done_local will count, in the order of the ring; a later one may be done first. */
+    /* Requests that done_local will count, in the ring's order; later ones may be done first. */
     struct weft_request *first_counted, *last_counted;
 };
 
 /* What ranks ask of each other's memory: ask.h. */
 struct weft_asks {
-    struct weft_post *posts;        /* the mailbox: WEFT_ASKS places for each process; NULL: none */
-    uint64_t key, *keys;            /* by which the others know it; of the others' */
+    struct weft_post *posts;        /* mailbox: WEFT_ASKS places for each process; NULL: none */
+    uint64_t key, *keys;            /* network key of this mailbox; by process: of the others' */
     struct weft_asked *asked;       /* by process and place */
-    uint32_t *begun, *ended;        /* by process: asks sent; answered, in their order */
+    uint32_t *begun, *ended;        /* by process: asks sent; asks answered, in their order */
     struct weft_answering *waiting; /* asks of others, a ring of as many as there are places */
     uint64_t come, ready,
-        taken; /* in it: arrived; the device has got all; with the progress task */
-    struct weft_rank_proxy answers; /* requests without a rank */
+        taken; /* asks in the ring: arrived; whose memory is there; taken by the progress task */
+    struct weft_rank_proxy answers; /* of requests without a rank */
 };
 
 /* What moves data for ranks that reach others through the host. */
 struct weft_proxy {
     struct weft_net *net;
-    struct weft_net_caps caps;         /* of the network, when it is open */
-    bool net_keeps_memory;             /* said within its dereg or close: memory has to stay */
-    struct weft_notice_kinds kinds;    /* who applies which notices */
-    struct weft_deliveries {           /* delivery.c */
-        bool unmarked;                 /* the device's stream has something behind its last mark */
-        bool busy;                     /* the last mark has not been seen passed */
-        uint64_t mark;                 /* the last one */
-        bool counted;                  /* in the host's memory, and nobody was woken for it yet */
-        struct weft_net_device device; /* what the network asks of it */
+    struct weft_net_caps caps;      /* capabilities of the network, when it is open */
+    bool net_keeps_memory;          /* its dereg or close has said so: memory has to stay */
+    struct weft_notice_kinds kinds; /* by kind: who applies the notices */
+    struct weft_deliveries {        /* delivery.c */
+        bool unmarked;              /* 1: the device's stream has something behind its last mark */
+        bool busy;                  /* 1: the last mark has not been seen passed */
+        uint64_t mark;              /* last mark of the device's stream */
+        bool counted; /* 1: the host's memory counts more, and nobody was woken for it yet */
+        struct weft_net_device device; /* what the network asks of the device */
     } deliveries;
     uint32_t flush_all; /* the main thread waits until all is delivered: flush */
 
     struct weft_rank_proxy *of_ranks; /* by slot */
     struct weft_asks asks;
-    struct weft_pooled *requests[2], *parts; /* pools; without and with room for a payload */
+    struct weft_pooled *requests[2], *parts; /* pools, [1]: with a payload; pool of parts */
     struct weft_stage *stage;    /* net/staging.h; NULL: the network reads all sources itself */
-    unsigned char *stage_memory; /* the pool's: the network's own (caps.stage), if it has some */
+    unsigned char *stage_memory; /* memory of `stage`; the network's own (caps.stage), if any */
 
     struct weft_task progress, receive;
-    uint32_t services_run; /* how many of the two */
-    uint64_t spin_ns;      /* of an idle service, before it sleeps */
+    uint32_t services_run; /* how many of the two tasks run */
+    uint64_t spin_ns;      /* ns that an idle service looks on before it sleeps */
     uint32_t stop_services;
-    uint32_t services_busy;            /* how many of the two have not ended */
-    struct weft_lock progress_lock[2]; /* by side: held by who does a round of that service */
-    uint64_t helped;                   /* when workers last did rounds for the services */
-    uint32_t computed, left;           /* times that they had not for long; that one stopped */
-    uint32_t watched;                  /* the receive task looks whether they do */
-    uint64_t look_ns; /* it sleeps no longer; 0: as long as it may. Within rounds of that side */
-    struct weft_bell parked_bell;  /* the services, meanwhile */
+    uint32_t services_busy;            /* how many of the two tasks have not ended */
+    struct weft_lock progress_lock[2]; /* by side: held by who does a round */
+    uint64_t helped;                   /* time at which workers last did rounds for the services */
+    uint32_t computed, left;           /* times that workers computed for long; that they left */
+    uint32_t watched;                  /* 1: the receive task looks whether workers still help */
+    uint64_t look_ns; /* ns that the receive task sleeps, at most; 0: any. Set in its rounds */
+    struct weft_bell parked_bell;  /* on which the services sleep while workers help */
     struct weft_bell own_bells[2]; /* by side, where the network has none to share */
     struct weft_bell *command_bell, *receive_bell;
 };
@@ -130,43 +130,43 @@ weft_status weft_network_open(struct weft_job *job);
 
 /* ---- proxy.c, request.c, issue.c, progress.c, text.c ---- */
 
-/* The job fails: a rank sent what no rank sends. */
+/* Fails the job: a rank sent what no rank sends. */
 void weft_command_wrong(struct weft_job *job, uint32_t slot, const struct weft_command *command);
 /* Takes what it can from one rank's ring; true if it did anything. Progress task only. */
 bool weft_proxy_serve(struct weft_job *job, uint32_t slot);
-/* Non-blocking: what was handed on for that process is told soon when it is delivered. */
+/* Has the network tell soon when what was handed on for a process is delivered. Non-blocking. */
 void weft_flush_process(struct weft_job *job, int process);
 void weft_request_sent(void *job, void *part);
 void weft_request_delivered(void *job, void *part);
 /* The host memory through which puts go whose source the network cannot read; 0: there are none. */
 size_t weft_requests_stage_bytes(const struct weft_job *job);
-/* Before the services start. Errors: MEMORY. */
+/* Prepares requests before the services start. Errors: MEMORY. */
 weft_status weft_requests_open(struct weft_job *job);
 void weft_requests_close(struct weft_job *job);
 
-/* Of a payload. */
+/* Bytes of room for a payload. */
 size_t weft_request_room(const struct weft_job *job);
-/* A new one of that rank, of which nothing has been handed on; NULL: the job has failed. */
+/* Makes a request of that rank, with nothing handed on; NULL: the job has failed. */
 struct weft_request *weft_request_make(struct weft_job *job, uint32_t slot, bool with_payload);
 void weft_request_free(struct weft_job *job, struct weft_request *request);
 
-/* Its source may be reused; the rank counts it when all before it may. */
+/* Notes that the source may be reused; the rank counts it when all before it may. */
 void weft_request_source_done(struct weft_job *job, struct weft_request *request);
-/* One more of it is delivered. It may be gone after this. */
+/* Notes that one more of its puts is delivered. The request may be gone after this. */
 void weft_request_target_done(struct weft_job *job, struct weft_request *request);
-/* A record of that pool's size; NULL: no memory. */
+/* Takes a record of that pool's size; NULL: no memory. */
 void *weft_pool_take(struct weft_job *job, struct weft_pooled **pool, size_t bytes);
 
-/* The slot of one that is no rank's. */
+/* The slot of a request that is no rank's. */
 #define WEFT_NO_SLOT UINT32_MAX
-/* Its source is memory of windows, not in the request: how the network may read it. */
+/* Finds how the network may read a source that is memory of windows, not in the request. */
 void weft_request_from_memory(struct weft_job *job, struct weft_request *request);
-/* Goes to the network when those before it have. */
+/* Adds a request, which goes to the network when those before it have. */
 void weft_requests_add(struct weft_job *job, struct weft_rank_proxy *proxy,
                        struct weft_request *request);
 /*
- * One more put, counted in both. Not OK: not accepted, nor counted. FULL: look again later; STAGE:
- * from host memory; else the job has failed.
+ * Hands one more put to the network, counted in both. Not OK: not accepted, nor counted. FULL: look
+ * again later; STAGE: from host memory; else the job has failed.
  */
 weft_status weft_request_hand_over(struct weft_job *job, const struct weft_net_put *put,
                                    uint64_t *unsent, uint64_t *undelivered);
@@ -185,7 +185,7 @@ bool weft_requests_proceed(struct weft_job *job, struct weft_rank_proxy *proxy);
  * time.
  */
 
-/* Before the network is opened: registers the notices COUNT and BARRIER. */
+/* Registers the notices COUNT and BARRIER, before the network is opened. */
 void weft_delivery_open(struct weft_job *job);
 
 /*
@@ -211,14 +211,13 @@ void weft_services_stop(struct weft_job *job);
 /* What weft_launch wants of the services: threads that run ranks do their work. */
 void weft_services_posted(void *job, int rank);
 bool weft_services_help(void *job, uint64_t now);
-/* A module has something to send: does its round now, or, if somebody is at it, leaves it to him.
- */
+/* Does a module's round now, since it has something to send; or leaves it to who is at it. */
 void weft_services_send(struct weft_job *job, weft_service_round *round);
-/* One look of a side at the network; errors fail the job. By who holds the side's lock. */
+/* Looks at the network once, for a side; errors fail the job. By who holds the side's lock. */
 bool weft_services_drive(struct weft_job *job, enum weft_net_side side);
 void weft_services_leave(void *job);
 
-/* Both services have seen that the job failed, and touch nothing any more: ranks may end. */
+/* Lets ranks end: both services have seen that the job failed, and touch nothing any more. */
 void weft_services_are_quiet(struct weft_job *job);
 
 #endif

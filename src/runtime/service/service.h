@@ -38,7 +38,7 @@ typedef bool weft_service_round(struct weft_job *job);
 
 /* Any function may be NULL. */
 struct weft_service {
-    /* Before processes know of each other, in the order of the list: adds kinds of notices. */
+    /* Adds kinds of notices, before processes know of each other, in the order of the list. */
     weft_status (*open)(struct weft_job *job);
     /* All are connected, services do not run yet. Collective, blocking. */
     weft_status (*meet)(struct weft_job *job);
@@ -54,8 +54,8 @@ struct weft_service {
     /* By side: a round of its task, under its progress lock. True: it did anything, or will have
      * to. */
     weft_service_round *round[2];
-    uint32_t owns[3];     /* sets of kinds, by weft_owned */
-    uint32_t frame_bytes; /* that its frames have; 0: it looks itself */
+    uint32_t owns[3];     /* sets of kinds that it owns, by weft_owned */
+    uint32_t frame_bytes; /* bytes of its frames; 0: it looks itself */
     /* Monitor only. */
     void (*frame)(struct weft_job *job, const struct weft_frame *frame);
     /* Progress task only. `alone`: nothing of the rank's earlier commands is left to be done. */
@@ -79,17 +79,17 @@ extern const struct weft_service weft_proxy_service, weft_queues_service, weft_a
     weft_memory_service, weft_collective_service, weft_exposure_service, weft_waiting_service,
     weft_text_service, weft_msg_rounds, weft_msg_service, weft_msg_module, weft_ccl_service,
     weft_ccl_module, weft_teams_module, weft_pgas_module, weft_tasks_service, weft_tasks_module;
-/* All of them, in the order of their rounds; behind them NULL. The topmost folder lists them
+/* All modules, in the order of their rounds; behind them NULL. The topmost folder lists them
  * (task/modules.c). */
 extern const struct weft_service *const weft_services[];
 
-/* NULL: nobody owns this kind. */
+/* Finds who owns a kind; NULL: nobody. */
 const struct weft_service *weft_service_owner(enum weft_owned sort, uint32_t kind);
-/* What a rank was doing, as the module says whose work it is; "" for 0. */
+/* Says what a rank was doing, as the module does whose work it is; "" for 0. */
 void weft_services_work(const struct weft_job *job, uint64_t work, char *text, size_t bytes);
-/* All rounds of a side. True: any did anything. */
+/* Does all rounds of a side. True: any did anything. */
 bool weft_services_round(struct weft_job *job, enum weft_net_side side);
-/* False: nobody owns frames of this kind. */
+/* Hands a frame to who owns its kind. False: nobody does. */
 bool weft_services_frame(struct weft_job *job, const struct weft_frame *frame);
 
 #endif

@@ -69,7 +69,7 @@ static void put_value(struct weft_text *w, const char *text, size_t bytes, const
 #pragma GCC diagnostic pop
 }
 
-/* What comes with a format: values, and behind them the bytes of those that are text. */
+/* Arguments that come with a format: values, and behind them the bytes of those that are text. */
 struct arguments {
     const unsigned char *value, *text;
     uint32_t left, text_left; /* values; bytes of text */
@@ -157,10 +157,10 @@ struct weft_name weft_slot_name(const struct weft_job *job, uint32_t slot)
 /* ---- from the rings ---------------------------------------------------------------------------
  */
 
-enum { LINES_NS = 100000000 }; /* how long an error waits for the lines before it */
+enum { LINES_NS = 100000000 }; /* ns that an error waits for the lines before it */
 enum { MOST_BYTES = WEFT_LOG_TEXT + WEFT_LOG_ARGS * sizeof(weft_log_arg) };
 
-/* The message at the ring's tail. */
+/* Reads the message at the ring's tail. */
 static enum weft_taken read_text(const struct weft_command_consumer *ring,
                                  const struct weft_command *command, char text[WEFT_TEXT_BYTES])
 {
@@ -175,7 +175,7 @@ static enum weft_taken read_text(const struct weft_command_consumer *ring,
     return WEFT_TAKEN;
 }
 
-/* All that the rank has logged. True: some of it, or it will have to be looked at again. */
+/* Prints what the rank has logged. True: some of it, or it will have to be looked at again. */
 static bool hear(struct weft_job *job, uint32_t slot)
 {
     struct weft_command_consumer *logs = &job->proxy.of_ranks[slot].logs;
