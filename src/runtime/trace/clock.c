@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { MEETINGS = 9 }; /* at which hosts compare their clocks */
+enum { MEETINGS = 9 }; /* exchanges at which hosts compare their clocks */
 
 /* ---- hosts ---- */
 
@@ -33,9 +33,9 @@ static int first_of_node(const struct weft_job *job, int node)
 }
 
 /*
- * An exchange ends for all at nearly the same moment: when the last process's frame has come. What
- * the clocks show then differs by what they are apart, and by how long the frame took to each. The
- * offset is the median of a few; the widest spread of a host's says how far off it may be.
+ * Finds hosts' offsets. An exchange ends for all at nearly the same moment: when the last process's
+ * frame has come. What clocks show then differs by what they are apart, and by how long the frame
+ * took to each. The offset is the median of a few; the widest spread says how far off it may be.
  */
 static void offsets(struct weft_job *job, const struct moment *all)
 {

@@ -29,11 +29,11 @@ enum { BUFFER = 1 << 16, TAIL_BYTES = sizeof(TAIL) - 1, MOST_HEAD = 160 };
 
 struct weft_trace_file {
     int fd;
-    FILE *out;        /* the same */
-    bool began;       /* here, when it was opened */
+    FILE *out;        /* stream of fd */
+    bool began;       /* this process began the file anew when it opened it */
     int error;        /* errno of the first line that could not be written */
     off_t was;        /* the file's size before begin */
-    sigset_t signals; /* from begin to end: those of the caller (base/quiet.h) */
+    sigset_t signals; /* of the caller, from begin to end (base/quiet.h) */
     char path[128];
     char head[MOST_HEAD];
 };

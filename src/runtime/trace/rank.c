@@ -17,21 +17,21 @@ struct walk {
     struct weft_trace_track track;
     const struct weft_trace *trace;
     const struct weft_trace_log *log;
-    uint64_t first, count; /* events that are kept */
+    uint64_t first, count; /* first event that is kept; end of the events */
     bool device;
-    bool counts; /* the log's times are ticks, which `ticks` knows, */
+    bool counts; /* the log's times are ticks, which `ticks` converts */
     struct weft_trace_ticks ticks;
     bool in_run;
-    uint64_t run_end;    /* on the axis, as all below */
-    uint64_t busy_until; /* compute begins there */
-    uint64_t ends[2];    /* of the events that may enclose the next one: a call, a wait in it */
+    uint64_t run_end;    /* end of the run; like all times below, in ns on the job's axis */
+    uint64_t busy_until; /* end of what was done last, where "compute" begins */
+    uint64_t ends[2]; /* ends of the events that may enclose the next one: a call, a wait in it */
     int deep;
     struct region {
-        char name[2 * NAME], args[100]; /* as in JSON */
+        char name[2 * NAME], args[100]; /* name and arguments, as in JSON */
         uint64_t begin;
-    } regions[REGIONS]; /* that have begun, of the first ones the names */
+    } regions[REGIONS]; /* regions that have begun; names of the first ones */
     int regions_count;
-    uint64_t at; /* the last beginning: later ones are no earlier */
+    uint64_t at; /* last beginning: later ones are no earlier */
 };
 
 static const struct weft_trace_event *event_at(const struct walk *w, uint64_t i)
@@ -68,7 +68,7 @@ static uint64_t end_of(struct walk *w, uint64_t i)
     return w->in_run ? w->run_end : weft_trace_axis(w->trace, w->trace->now, false);
 }
 
-/* Where the run ends that event i belongs to. */
+/* Finds where the run of event i ends. */
 static uint64_t find_run_end(const struct walk *w, uint64_t i)
 {
     for (; i < w->count; i++) {
@@ -87,7 +87,7 @@ static void compute_until(struct walk *w, uint64_t end)
         weft_trace_span(&w->track, "compute", "compute", w->busy_until, end, "");
 }
 
-/* What a rank does is inside of its regions, or outside: computing ends with them. */
+/* Ends computing at a border of a region: what a rank does is inside of its regions, or outside. */
 static void cut(struct walk *w, uint64_t at)
 {
     if (w->deep > 0 && at < w->ends[0])

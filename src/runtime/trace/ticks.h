@@ -26,14 +26,14 @@ static inline bool weft_trace_is_look(const struct weft_trace_event *event)
            event->kind == WEFT_TRACE_CLOCK;
 }
 
-/* Where a reader of a log has come, and the looks before and after that. */
+/* A reader's place in a log, with the looks before and after it. */
 struct weft_trace_ticks {
     const struct weft_trace_log *log;
     uint64_t most, count;
-    uint64_t next; /* the number of the look after; count: there is none */
+    uint64_t next; /* number of the look after; count: there is none */
     struct weft_trace_pair before, after;
     bool has_before;
-    double rate; /* nanoseconds of a tick, where two looks do not say it */
+    double rate; /* ns of a tick, where two looks do not say it */
 };
 
 /*

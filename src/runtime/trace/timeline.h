@@ -10,7 +10,7 @@
 weft_status weft_trace_open(struct weft_job *job);
 /* Room for what the ranks of a kernel do. Table lock held. */
 weft_status weft_trace_prepare(struct weft_job *job);
-/* Before the ranks' states go: what their logs held has been written. Table lock held. */
+/* Frees the logs before the ranks' states go; what they held is written. Table lock held. */
 void weft_trace_free_ranks(struct weft_job *job);
 /* Gives a rank its log. */
 void weft_trace_place(struct weft_job *job, weft_self *self);
@@ -26,7 +26,7 @@ weft_status weft_trace_write(struct weft_job *job, bool last);
 void weft_trace_close(struct weft_job *job);
 /* A round of a service that did something, from `begin` on. Its progress lock held. */
 void weft_trace_round(struct weft_job *job, enum weft_net_side side, uint64_t begin);
-/* What the network did; there is a timeline. The side's progress lock held. */
+/* Notes what the network did, in a job with a timeline. The side's progress lock held. */
 void weft_trace_net(struct weft_job *job, enum weft_net_side side, int process, uint32_t notice,
                     uint64_t bytes);
 

@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 enum {
-    ARRIVAL_NS = 600, /* of a store to pinned memory; half a round trip */
-    APART_NS = 1500,  /* rounds of a service that are no further apart are one event */
-    LOOK_EVERY = 512  /* events: a rank of a GPU looks at both clocks */
+    ARRIVAL_NS = 600, /* ns for a store to pinned memory to arrive; half a round trip */
+    APART_NS = 1500,  /* ns: rounds of a service that are no further apart are one event */
+    LOOK_EVERY = 512  /* events of a GPU's rank between two looks at both clocks */
 };
 
 /* ---- opening ------------------------------------------------------------------------------- */
@@ -202,7 +202,7 @@ void weft_trace_net(struct weft_job *job, enum weft_net_side side, int process, 
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* A rank's log, fetched where the host cannot look at it. */
+/* Writes a rank's log, fetched where the host cannot look at it. */
 static weft_status write_rank(struct weft_job *job, uint32_t slot, struct weft_trace_log *copy)
 {
     struct weft_trace *trace = job->trace;

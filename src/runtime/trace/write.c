@@ -56,7 +56,7 @@ static void write_moment(const struct weft_trace_track *track, const char *name,
                     name, category, at / 1000, (unsigned)(at % 1000), track->pid, track->tid, args);
 }
 
-/* How an event is shown: its amount's name, or NULL; whether its process is where it goes to. */
+/* How an event is shown. amount: its name, or NULL; who: its process is where it goes to. */
 static const struct shown {
     const char *name, *category, *amount, *who;
 } shown[] = {
