@@ -9,9 +9,9 @@
 
 #include <stdlib.h>
 
-enum { LOOK_NS = 100000000 }; /* how often the watchdog looks */
+enum { LOOK_NS = 100000000 }; /* ns between the watchdog's looks */
 
-/* Those of this process that are looked after: where tools/weft-gdb.py begins. */
+/* Jobs of this process that are looked after: tools/weft-gdb.py begins here. */
 static struct weft_job *weft_watched;
 static struct weft_lock watched_lock;
 

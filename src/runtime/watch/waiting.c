@@ -106,7 +106,7 @@ static void notifications(const struct weft_job *job, uint32_t slot, uint32_t ta
              slot == WEFT_HOST_SLOT ? "weft_host_wait" : "weft_wait", tag, have, need, other);
 }
 
-/* words: of how many processes words are missing; 0 or less: of none, or it is not known. */
+/* Describes a barrier. words: processes whose words are missing; 0 or less: none, or not known. */
 static void barrier(const struct weft_job *job, const struct weft_waiting *w, uint32_t kind,
                     int32_t words, char *text, size_t bytes)
 {
@@ -151,7 +151,7 @@ static void rank_waits_for(const struct weft_job *job, const struct weft_wait_se
     }
 }
 
-/* The same of waits for this process's host and for other processes. */
+/* Describes waits for this process's host and for other processes. */
 static void host_waits_for(const struct weft_job *job, const struct weft_wait_seen *wait,
                            char *text, size_t bytes)
 {

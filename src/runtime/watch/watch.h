@@ -28,8 +28,8 @@ void weft_watchdog_tell(struct weft_job *job);
 void weft_waiting_text(const struct weft_job *job, uint32_t slot, char *text, size_t bytes);
 /* "WEFT_COMM_WORLD" or "communicator 0x10006". */
 struct weft_name weft_comm_name(weft_comm comm);
-/* Which members in this process have not come to the same meeting: a barrier, or the collective
- * `op`. */
+/* Lists members in this process that have not come to the same meeting: a barrier, or the
+ * collective `op`. */
 void weft_waiting_absent(const struct weft_job *job, uint32_t kind, uint64_t op, weft_comm comm,
                          char *text, size_t bytes);
 

@@ -28,11 +28,11 @@ enum { MOST_LINES = 8, LOOKS_S = 10 /* looks in a second */, STUCK_S = 5 };
 struct weft_watch {
     uint32_t episode, looks;
     bool waits;
-    uint64_t since, told; /* when the wait began; ns that it had lasted when last reported */
-    uint64_t moved;       /* when its `looks` last grew */
+    uint64_t since, told; /* when the wait began; ns that it had lasted at the last report */
+    uint64_t moved;       /* when `looks` of the rank last grew */
     uint64_t counts;      /* ns of the last step, if the rank looked in it; else 0 */
-    uint64_t looked;      /* ns of all earlier steps that count */
-    uint64_t vain;        /* 1 + ns that count since the wait is in vain; 0: it is not */
+    uint64_t looked;      /* ns of all earlier steps in which the rank looked */
+    uint64_t vain; /* 1 + ns in which the rank looked since the wait is in vain; 0: it is not */
 };
 
 /* The watchdog looks: its clock goes on, and not for as long as it was late. */
@@ -77,8 +77,8 @@ static int list_ranks(const struct weft_job *job, uint32_t kind, bool all, char 
     return found;
 }
 
-/* Which ranks of this process do not wait: nothing comes from those that have ended their kernel,
- * and what the others will send nobody knows. */
+/* Says which ranks of this process do not wait: nothing comes from those that have ended their
+ * kernel, and what the others will send nobody knows. */
 static void say_others(const struct weft_job *job)
 {
     char list[240];
@@ -180,7 +180,7 @@ static void report_deadlock(struct weft_job *job)
         weft_job_fail(job, WEFT_ERR_DEADLOCK, "no rank waits, and yet nothing can happen");
 }
 
-/* After the lines of those that wait. */
+/* Says what comes after the lines of those that wait. */
 static void say_rest(const struct weft_job *job, int lines)
 {
     if (lines > MOST_LINES)
