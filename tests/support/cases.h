@@ -22,7 +22,7 @@ static inline int run_case(void *argument)
     return wrong;
 }
 
-/* All of them in jobs of 1 to `most` processes. 0 if all is well everywhere. */
+/* Runs all cases in jobs of 1 to `most` processes. 0 if all is well everywhere. */
 static inline int run_cases(const test_case *cases, size_t count, int most)
 {
     int wrong = 0;

@@ -12,11 +12,11 @@
 #include <stdint.h>
 #include <time.h>
 
-enum { BLOCK_THREADS = 6, BLOCK_MOVERS = 4, WEFT_CCL_LANES = 2 /* of a warp */ };
+enum { BLOCK_THREADS = 6, BLOCK_MOVERS = 4, WEFT_CCL_LANES = 2 /* threads of a warp */ };
 
 struct block {
     pthread_barrier_t barrier;
-    bool bad[2]; /* by turn */
+    bool bad[2]; /* by turn: a thread has failed */
 };
 
 static __thread struct block *my_block;

@@ -50,7 +50,7 @@ WEFT_DEVICE_FN int ccl_least(weft_type type)
     return type == WEFT_F16 ? -14 : -126;
 }
 
-/* What bits of F16, BF16 or F32 are worth. */
+/* Gives the value of bits of F16, BF16 or F32. */
 WEFT_DEVICE_FN double ccl_worth(uint64_t bits, weft_type type)
 {
     const int digits = ccl_digits(type), width = type == WEFT_F32 ? 32 : 16;
@@ -90,8 +90,8 @@ WEFT_DEVICE_FN uint64_t ccl_bits(double worth, weft_type type)
     return sign | (all >= (uint64_t)most << digits ? (uint64_t)most << digits : all);
 }
 
-/* Of two F32 by SUM or PROD: doubles have them exactly, but for far apart ones, which differ in
- * the last digit of a double only: rounding twice is rounding once (Figueroa, 1995). */
+/* Adds or multiplies two F32: doubles have the result exactly, but for far apart ones, which differ
+ * in the last digit of a double only: rounding twice is rounding once (Figueroa, 1995). */
 WEFT_DEVICE_FN uint64_t ccl_f32(uint64_t a, uint64_t b, weft_operation operation)
 {
     const double x = ccl_worth(a, WEFT_F32), y = ccl_worth(b, WEFT_F32);
@@ -123,7 +123,7 @@ WEFT_DEVICE_FN uint64_t ccl_least_or_most(uint64_t a, uint64_t b, weft_type type
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
-/* Element i of a member's block: often of like size, now and then any bits at all. */
+/* Gives element i of a member's block: often of like size, now and then any bits at all. */
 WEFT_DEVICE_FN uint64_t ccl_element(const struct ccl_call *call, int member, int block, size_t i)
 {
     const uint64_t bits = test_mix(call->key * 1000003u + (uint64_t)member * 65537u +

@@ -13,7 +13,7 @@
 struct error_row {
     const char *name;
     weft_status status;
-    const char *call, *words; /* in the line: the call, and what tells the numbers */
+    const char *call, *words; /* in the line of the error: the call, and what tells the numbers */
 };
 #define ERROR_ENUM(name, status, call, words) CASE_##name,
 #define ERROR_ROW(name, status, call, words)  {#name, WEFT_##status, call, words},
@@ -21,21 +21,21 @@ struct error_row {
 /* What most kernels of cases are given. */
 struct error_data {
     struct test_check check;
-    unsigned char *memory; /* of all ranks of the process */
-    uint32_t number;       /* of the case */
-    uint32_t returned;     /* ranks that came back from what ends the job */
+    unsigned char *memory; /* memory of all ranks of the process */
+    uint32_t number;       /* number of the case */
+    uint32_t returned;     /* ranks that came back from the call that ends the job */
 };
 
-/* For a body: the number of the case that --case names; `count`: there is none. */
+/* Finds, for a body, the number of the case that --case names; `count`: there is none. */
 int error_case_find(const struct test_env *env, const struct error_row *cases, int count);
-/* For a body that is about to run its kernel: the job ends in that error. */
+/* Says, for a body that is about to run its kernel, that the job ends in that error. */
 void error_case_expect(struct test_env *env, const struct error_row *error);
 
-/* A body: runs the kernel, with so many bytes for each rank, as the case that --case names. */
+/* Runs, as a body, the kernel as the case that --case names, with so many bytes for each rank. */
 int error_case_run(struct test_env *env, const weft_kernel *kernel, const struct error_row *cases,
                    int count, size_t bytes);
 
-/* The whole program. WEFT_TIMEOUT_S is two minutes, and two seconds for who expects TIMEOUT. */
+/* Runs the program. WEFT_TIMEOUT_S is two minutes, and two seconds for who expects TIMEOUT. */
 int error_cases_main(int argc, char **argv, const struct error_row *cases, int count,
                      int (*body)(struct test_env *env));
 

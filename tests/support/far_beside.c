@@ -45,7 +45,7 @@ void far_beside_end(struct far_beside *beside)
     pthread_join(beside->thread, NULL);
 }
 
-/* From memory that another thread may have, to such memory. */
+/* Copies from memory that another thread may have, to such memory. */
 static void far_move(unsigned char *target, const unsigned char *source, size_t bytes)
 {
     unsigned char some[512];

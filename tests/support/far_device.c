@@ -12,17 +12,17 @@
 #include <sched.h>
 #include <stdlib.h>
 
-enum { RANGES = 256 }; /* of memory that it has given, at once */
+enum { RANGES = 256 }; /* ranges of memory that it has given, at once */
 
 struct weft_device {
     struct weft_device *cpu;
     struct {
-        unsigned char *memory; /* NULL: none */
+        unsigned char *memory; /* NULL: the entry is free */
         size_t bytes;
-        enum weft_memory whose; /* HOST: of the host, and the device reaches it, too */
+        enum weft_memory whose; /* HOST: the host's, which the device reaches, too */
     } range[RANGES];
     pthread_mutex_t range_lock;
-    struct weft_bell *bell; /* on which ranks sleep; NULL: no kernel runs */
+    struct weft_bell *bell; /* bell on which ranks sleep; NULL: no kernel runs */
     bool serves;            /* the kernel was prepared with room for a warp beside it */
     struct far_stream streams[WEFT_STREAMS];
     struct weft_keep keep;
@@ -159,9 +159,8 @@ static struct weft_keep *far_keep(struct weft_device *d)
     return &d->keep;
 }
 
-/* What the warp of a GPU does; there is none that could be late. It reaches no other memory, and
- * has no room beside a kernel that was prepared without it, as if ranks filled the GPU (FAR_FULL).
- */
+/* Serves errands as the warp of a GPU does; it is never late. It reaches no other memory, and has
+ * no room beside a kernel that was prepared without it, as if ranks filled the GPU (FAR_FULL). */
 static weft_status far_serve(struct weft_device *d, struct weft_errand *errands, size_t count)
 {
     if (!d->serves && getenv("FAR_FULL") != NULL &&
@@ -323,7 +322,7 @@ static const char *far_no_access(struct weft_device *d, const void *memory, size
     return weft_cpu_device.no_access(d->cpu, memory, bytes);
 }
 
-/* Not used: a launch is done when it returns. */
+/* Is not used: a launch is done when it returns. */
 static void *far_stream(const struct weft_device *d, enum weft_device_stream stream)
 {
     (void)d, (void)stream;

@@ -25,20 +25,20 @@ struct far_copy {
 
 /* What a test wants to see of all devices of the program; NULL: nothing. Set before they open. */
 struct far_watch {
-    /* The copy was begun; by the thread that did. False: it fails. */
+    /* A copy was begun; by the thread that did. False: it fails. */
     bool (*begun)(const struct far_copy *copy);
     /* A mark is set. False: it fails. */
     bool (*marked)(enum weft_device_stream stream);
-    /* It is next in its stream; may hold it up. By the stream's thread. */
+    /* A copy is next in its stream; may hold it up. By the stream's thread. */
     void (*ready)(const struct far_copy *copy);
-    /* It is done. */
+    /* A copy is done. */
     void (*done)(const struct far_copy *copy);
-    /* Two devices have no atomic operations on each other's memory. */
+    /* 1: two devices have no atomic operations on each other's memory. */
     bool no_atomics;
 };
 extern struct far_watch far_watch;
 
-/* far_launch.c: of the device's table. */
+/* Entries of the device's table: far_launch.c. */
 weft_status far_load(struct weft_device *device, struct weft_device_code *code);
 void far_unload(struct weft_device *device, struct weft_device_code *code);
 weft_status far_launch(struct weft_device *device, const struct weft_device_code *code, int kernel,
@@ -47,14 +47,14 @@ weft_status far_launch(struct weft_device *device, const struct weft_device_code
 /* far_beside.c: the NIC that runs beside ranks, a thread that is a warp of one lane. */
 struct far_beside {
     struct weft_nic *nic;
-    struct weft_bell *bell; /* of ranks that wait for what it does */
+    struct weft_bell *bell; /* bell of ranks that wait for what the NIC does */
     uint32_t leave;
     pthread_t thread;
 };
 weft_status far_beside_begin(struct far_beside *beside);
-/* It does what there is first. */
+/* Ends the NIC, which does what there is first. */
 void far_beside_end(struct far_beside *beside);
-/* And what the service block does of an errand. */
+/* Does an errand as the service block does. */
 void far_errand(struct weft_errand *errand);
 
 #endif

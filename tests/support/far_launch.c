@@ -14,7 +14,7 @@ struct launch {
     const char *name;
     int blocks;
     uint32_t movers;
-    struct block block; /* one after the other, in order, as all members run them */
+    struct block block; /* threads of a block; blocks run one after the other, as at all members */
 };
 
 struct actor {

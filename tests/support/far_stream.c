@@ -73,7 +73,7 @@ void far_stream_open(struct far_stream *stream, enum weft_device_stream which,
         abort();
 }
 
-/* All that it was given is to be done. With the lock. */
+/* Says that all that the stream was given is to be done. With the lock. */
 static void tell(struct far_stream *stream)
 {
     stream->told = stream->given;

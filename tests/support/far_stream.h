@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-enum { FAR_WORK_MOST = 4096 }; /* that waits; who gives it more waits, too */
+enum { FAR_WORK_MOST = 4096 }; /* work that waits, at most; who gives more waits, too */
 
 struct far_work {
     enum { FAR_COPY, FAR_FILL, FAR_STORE } kind;
@@ -21,28 +21,28 @@ struct far_work {
 };
 
 struct far_stream {
-    struct weft_bell **bell; /* to ring after each work, if *bell is not NULL */
+    struct weft_bell **bell; /* bell to ring after each work, if *bell is not NULL */
     enum weft_device_stream which;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct far_work queue[FAR_WORK_MOST];
-    uint64_t given, told, done; /* told: so much of it is to be done */
+    uint64_t given, told, done; /* work so far: given; to be done; done */
     bool stop;
 };
 
 void far_stream_open(struct far_stream *stream, enum weft_device_stream which,
                      struct weft_bell **bell);
-/* What it was given is done first. */
+/* Closes the stream, which first does what it was given. */
 void far_stream_close(struct far_stream *stream);
 
-/* DEVICE: far_watch makes it fail. */
+/* Gives work. DEVICE: far_watch makes it fail. */
 weft_status far_stream_give(struct far_stream *stream, const struct far_work *work);
 
-/* Until all that was given before is done. */
+/* Waits until all that was given before is done. */
 void far_stream_wait(struct far_stream *stream);
 
-/* A mark: how much it was given so far, all of which is to be done; and whether so much is. */
+/* A mark: how much was given so far, all of which is to be done; and whether so much is. */
 uint64_t far_stream_given(struct far_stream *stream);
 bool far_stream_passed(struct far_stream *stream, uint64_t given);
 

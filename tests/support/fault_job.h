@@ -12,17 +12,17 @@
 #include <sys/types.h>
 
 enum { FAULT_MOST = 8, FAULT_TEXT = 32768 };
-#define FAULT_HANG_S 200.0 /* so long nothing takes that does not hang, on whatever machine */
+#define FAULT_HANG_S 200.0 /* seconds: what does not hang takes less, on whatever machine */
 
 struct fault_job {
     int processes;
     pid_t pid[FAULT_MOST];
     int status[FAULT_MOST];            /* exit code, or 128 + signal; -1: still running */
-    double ended[FAULT_MOST];          /* seconds after the start */
+    double ended[FAULT_MOST];          /* seconds from the start to its end */
     char text[FAULT_MOST][FAULT_TEXT]; /* what it wrote to stderr */
-    int error[FAULT_MOST];             /* the files */
+    int error[FAULT_MOST];             /* file of its stderr */
     double started;
-    double ready; /* seconds after the start: fault_await */
+    double ready; /* seconds from the start until all were ready: fault_await */
 };
 
 /* Words that all processes of the job and the parent share; 0 at the start. */
@@ -34,8 +34,8 @@ void fault_add(int word);
 void fault_start(struct fault_job *job, int processes, int (*body)(int process));
 
 /*
- * For a body: opens a job, runs the kernel once, and closes it. The status of what failed first.
- * Adds to FAULT_WORD_READY before it runs; a body that does without does so itself.
+ * Opens a job, runs the kernel once, and closes it, for a body. Returns the status of what failed
+ * first. Adds to FAULT_WORD_READY before it runs; a body that does without does so itself.
  */
 int fault_run(const weft_kernel *kernel, int ranks, void *user, size_t user_bytes);
 
@@ -64,7 +64,7 @@ double fault_now(void);
  * emulated ones, times the processes that want each of its processors; at least 1. */
 double fault_scale(void);
 
-/* setenv; WEFT_TIMEOUT_S is scaled, to eight times at most: opening a job is a wait, too. */
+/* Sets a variable; WEFT_TIMEOUT_S is scaled, eight times at most: opening a job is a wait, too. */
 void fault_set(const char *setting, const char *value);
 
 #endif

@@ -24,16 +24,16 @@ struct flying {
     int from;
     bool taken, sent_said, gone;
     size_t length;
-    struct weft_transport_write write; /* or it is one: to != NULL */
+    struct weft_transport_write write; /* if to != NULL: a write, else a packet */
     unsigned char *to;
-    bool there; /* its data: before WRITTEN, as with real writes */
+    bool there; /* data of a write is there: before WRITTEN, as with real writes */
     _Alignas(8) unsigned char bytes[ROOM_MOST];
 };
 
-/* From one end to another, in the order of commit. */
+/* What flies from one end to another, in the order of commit. */
 struct way {
     struct flying *first;
-    uint32_t count, unsaid; /* SENT that can be said */
+    uint32_t count, unsaid; /* packets; of these, SENT that can be said */
     struct flying *open;
     size_t room;
 };
@@ -41,9 +41,9 @@ struct way {
 struct weft_transport {
     struct weft_net_open open;
     struct weft_bell bells[2];
-    struct weft_transport *self; /* its address */
+    struct weft_transport *self; /* its own address */
     struct weft_transport *others[MOST];
-    struct way ways[MOST]; /* to this end, by who sends */
+    struct way ways[MOST]; /* ways to this end, by sender */
     bool broke;
 };
 
@@ -213,7 +213,7 @@ static weft_status write_faulty(struct weft_transport *t, const struct weft_tran
     return status;
 }
 
-/* Those at the front that nobody needs any more. Lock held. */
+/* Frees those at the front that nobody needs any more. Lock held. */
 static void clean(struct way *way)
 {
     while (way->first != NULL && way->first->gone && way->first->sent_said) {

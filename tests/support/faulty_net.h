@@ -11,15 +11,15 @@
 struct faulty_net {
     uint32_t seed;
     bool ordered, acknowledges, one_thread;
-    bool strangers;     /* and no packet says where it came from */
-    uint32_t immediate; /* bits that go with writes to windows; 0: it has no writes, */
-    bool silent;        /* or they bring none */
-    uint32_t drop;      /* the packet with that number, of all; 0: none is lost */
-    uint32_t packets;   /* so far */
-    uint32_t broke_at;  /* after so many, connections are said to be broken; 0: never */
+    bool strangers;     /* strangers send, too, and no packet says where it came from */
+    uint32_t immediate; /* bits that go with a write to a window; 0: there are no writes */
+    bool silent;        /* writes bring no such bits */
+    uint32_t drop;      /* number of the packet that is lost, of all; 0: none is */
+    uint32_t packets;   /* packets so far */
+    uint32_t broke_at;  /* packets after which connections are said to be broken; 0: never */
 };
 
-/* What all ends opened from now on are. */
+/* Properties of all ends that are opened from now on. */
 extern struct faulty_net faulty_net;
 extern const struct weft_transport_ops faulty_net_ops;
 

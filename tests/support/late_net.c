@@ -13,7 +13,7 @@
 
 enum { TARGETS = 16, SELDOM = 4, ROUNDS = 12, PAUSE_NS = 200000 };
 
-static uint64_t to[TARGETS], from; /* the end of a pause, of a target, of what comes; 0: none */
+static uint64_t to[TARGETS], from; /* end of the pause: by target; of what comes; 0: none */
 static uint64_t state, pauses_begun, taken;
 
 static uint64_t draw(uint64_t most)
@@ -32,7 +32,7 @@ static void draw_seed(void)
     state = seed != NULL ? strtoull(seed, NULL, 10) : 1;
 }
 
-/* Whether there is a pause, or one begins. It is over at a time; in random mode, after so many
+/* Says whether there is a pause, or begins one. It is over at a time; in random mode, after so many
  * looks. All processes in one address space have the same ones. */
 static bool pauses(uint64_t *end)
 {

@@ -15,12 +15,12 @@ enum { MEMBERS = 8, NONE = -1 };
 struct mixture {
     weft_ccl_moe *moe;
     weft_ccl_moe_desc desc;
-    size_t back;         /* bytes */
-    int each, members;   /* experts of a member */
-    uint64_t key;        /* of the batch */
-    int tokens[MEMBERS]; /* of each member */
-    int32_t *chosen;     /* member, token, choice */
-    bool wrong;          /* some choices are */
+    size_t back;         /* back_bytes of the desc, or row_bytes */
+    int each, members;   /* experts of a member; members */
+    uint64_t key;        /* key of the batch */
+    int tokens[MEMBERS]; /* tokens of each member */
+    int32_t *chosen;     /* by member, token, choice */
+    bool wrong;          /* 1: some choices are wrong */
 };
 
 static uint64_t mixed(uint64_t key, uint64_t a, uint64_t b, uint64_t c)
@@ -34,7 +34,7 @@ static int32_t *chosen_of(const struct mixture *x, int member, int token)
            ((size_t)member * (size_t)x->desc.tokens + (size_t)token) * (size_t)x->desc.topk;
 }
 
-/* How a batch chooses: any, with some that are none; one expert for all; one member's; none. */
+/* Draws a choice: any, with some that are none; one expert for all; one member's; none. */
 static int32_t draw_choice(const struct mixture *x, int member, int token, int k)
 {
     const uint64_t bits = mixed(x->key, (uint64_t)member, (uint64_t)token, (uint64_t)k);
@@ -70,7 +70,7 @@ static void draw_batch(struct mixture *x, uint64_t key)
     }
 }
 
-/* What dispatch takes a choice for. */
+/* Gives what dispatch takes a choice for. */
 static int32_t taken(const struct mixture *x, int member, int token, int k)
 {
     const int32_t *const chosen = chosen_of(x, member, token);
@@ -86,7 +86,7 @@ static unsigned char row_byte(const struct mixture *x, int member, int token, si
     return (unsigned char)(mixed(x->key, (uint64_t)member, (uint64_t)token, i / 8) >> i % 8 * 8);
 }
 
-/* What an expert makes of a token: an element, often of like size, now and then any bits. */
+/* Gives an element that an expert makes of a token: often of like size, now and then any bits. */
 static uint64_t made(const struct mixture *x, weft_type type, int member, int token, int32_t e,
                      size_t i)
 {
@@ -100,7 +100,7 @@ static float weight_of(const struct mixture *x, int member, int token, int k)
     return (float)(bits & 0xffff) / 65536.0f - ((bits & 0x70000) == 0 ? 0.5f : 0.0f);
 }
 
-/* What combine makes of an element. */
+/* Gives what combine makes of an element. */
 static uint64_t summed(const struct mixture *x, weft_type type, int member, int token, size_t i)
 {
     uint64_t sum = 0;

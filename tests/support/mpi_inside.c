@@ -25,15 +25,15 @@ struct message {
     struct message *next;
     int from, tag;
     size_t bytes;
-    const void *source; /* of a large one; NULL: the data follows */
-    bool received;      /* a large one's sender may go on */
+    const void *source; /* large message: its source; NULL: the data follows */
+    bool received;      /* 1: it was received; the sender of a large one may go on */
     unsigned char data[];
 };
 
 /* A large message sent, or a receive that waits for its message. */
 struct request {
     struct request *next;
-    struct end *end; /* whose it is */
+    struct end *end; /* end to which it belongs */
     struct message *sent;
     struct end *to;
     void *buffer;
@@ -42,8 +42,8 @@ struct request {
 };
 
 struct end {
-    struct message *first, **last; /* where the next one goes */
-    struct request *requests;      /* not done */
+    struct message *first, **last; /* messages not received; link for the next one */
+    struct request *requests;      /* requests not done */
     int process, processes;
     struct end **peers;
 };
@@ -112,7 +112,7 @@ static void free_request(struct request *request)
     free(request);
 }
 
-/* What others sent and nobody received is gone. No other end sends any more. */
+/* Drops what others sent and nobody received. No other end sends any more. */
 static int inside_release(struct weft_mpi_handle *comm)
 {
     struct end *end = in(comm);
@@ -258,7 +258,7 @@ static bool truncated(int error)
     return error == TRUNCATED;
 }
 
-/* What only starts and ends an MPI is not there: nobody asks it of this table. */
+/* The table lacks what only starts and ends an MPI: nobody asks it of this one. */
 static const struct weft_mpi_ops ops = {
     .name = "inside",
     .explain = explain,

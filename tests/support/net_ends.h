@@ -15,15 +15,15 @@
 
 enum {
     ENDS_MOST = 3,
-    END_SHARE = 1 << 17,                /* of an end's memory, for each sender */
-    END_MEMORY = ENDS_MOST * END_SHARE, /* registered */
-    END_PUTS = 1 << 13,                 /* of one part of the suite */
+    END_SHARE = 1 << 17,                /* bytes of an end's memory, for each sender */
+    END_MEMORY = ENDS_MOST * END_SHARE, /* bytes of an end that are registered */
+    END_PUTS = 1 << 13,                 /* puts of one part of the suite, at most */
     END_LATER = 1 << 10,
     END_STAGE = 8 << 20,
-    END_SPACE = END_MEMORY + (64 << 10), /* behind what is registered: nobody's to write */
+    END_SPACE = END_MEMORY + (64 << 10), /* bytes of an end; the last of them stay unwritten */
 };
 
-#define END_PATIENCE_NS 100000000000u /* for what must come at once */
+#define END_PATIENCE_NS 100000000000u /* ns within which what must come at once comes */
 
 /* What a put's source is good for once the network has said `sent`. */
 enum end_source {
@@ -34,14 +34,14 @@ enum end_source {
 struct end_put {
     struct weft_net_put put;
     enum end_source source;
-    uint32_t notices; /* that the target has had from this end when it is delivered */
+    uint32_t notices; /* notices that the target has had from this end when it is delivered */
     uint32_t sent, delivered;
-    bool early; /* delivered before it was sent, or before its data and notice were there */
+    bool early; /* it was delivered before it was sent, or before its data and notice were there */
 };
 
-/* What the receive side was given, but is not there yet. */
+/* What the receive side was given, and what is not there yet. */
 struct end_later {
-    void *target; /* NULL: it is a notice */
+    void *target; /* NULL: a notice */
     const void *source;
     size_t bytes;
     int process;
@@ -58,32 +58,31 @@ struct end {
     uint64_t key, place[2];
     unsigned char address[WEFT_NET_ADDRESS_MAX];
     pthread_t receiver;
-    uint32_t stop, hold; /* the receiver ends, stands still */
+    uint32_t stop, hold; /* 1: the receiver ends; 1: it stands still */
     uint32_t received;   /* weft_status of the receive side */
-    uint32_t refuse;     /* this notice is malformed, says the end */
+    uint32_t refuse;     /* notice that the end takes for malformed */
     uint32_t met;        /* how often all must have met */
-    uint64_t busy;       /* end_rest, of the send side */
+    uint64_t busy;       /* time at which the send side was busy: end_rest */
     unsigned char *memory;
     uint64_t sources_key;
     uint32_t notices[ENDS_MOST][END_PUTS]; /* by sender, in the order in which they arrived */
     uint32_t notice_count[ENDS_MOST];
-    uint32_t brought; /* how often something was said to have arrived */
+    uint32_t brought; /* how often arrival was reported */
     struct end_put puts[END_PUTS];
     int put_count;
-    uint32_t told[ENDS_MOST]; /* notices sent, by target */
+    uint32_t told[ENDS_MOST]; /* by target: notices sent */
     struct end_later later[END_LATER];
     uint64_t later_given, later_done;
-    uint32_t asked; /* for a mark that was not reached */
+    uint32_t asked; /* how often a mark that was not reached was asked for */
 };
 
 struct ends {
     const struct weft_transport_ops *ops;
-    void (*configure)(struct weft_config *config, int me); /* NULL: nothing */
+    void (*configure)(struct weft_config *config, int me); /* NULL: the configuration stays */
     int count;
     bool one_space;
     bool register_sources;
-    bool later;  /* data is there later than it is delivered, as where windows are a device's memory
-                  */
+    bool later;  /* data is there later than it is delivered, as in windows of a device's memory */
     bool places; /* puts say where their targets lie */
     bool stages; /* sources lie in the network's own memory (caps.stage) */
     uint64_t counter_start;
@@ -107,15 +106,15 @@ struct ends {
 bool ends_run(const struct ends *with, void (*side)(struct end *end, int argument), int argument);
 
 /*
- * The same where a launcher has started the ends: this process is end `me`, and the others call
- * this too. file: a new one, the same for all, in which they share what they share. The program
- * must lie at the same addresses in all of them (link it with -no-pie).
+ * Runs as ends_run where a launcher has started the ends: this process is end `me`, and the others
+ * call this too. file: a new one, the same for all, in which they share what they share. The
+ * program must lie at the same addresses in all of them (link it with -no-pie).
  */
 bool ends_run_launched(const struct weft_transport_ops *ops, int me, int count, const char *file,
                        uint64_t counter_start, void (*side)(struct end *end, int argument),
                        int argument);
 
-/* net_later.c: data of this end comes later than it is delivered; notices behind it. */
+/* Lets data of this end come later than it is delivered, notices behind it: net_later.c. */
 void end_delivers_later(struct end *end);
 void end_later_notice(struct end *end, const struct weft_net_delivery *delivery);
 void end_count_notice(struct end *end, int process, uint32_t notice);
@@ -128,23 +127,23 @@ void end_close(struct end *end);
 void *end_sources(struct end *end, size_t bytes);
 void end_sources_free(struct end *end, void *sources);
 
-/* All ends are here. */
+/* Waits until all ends are here. */
 void end_meet(struct end *end);
-/* The same, and none moves any more: ends of one address space look at each other's memory. */
+/* Waits until all are here and none moves: ends of one space look at each other's memory. */
 void end_stopped(struct end *end);
 
 /*
- * Between two rounds of a thread that polls; *busy: when it last did something, 0 at first. It lets
- * others run, and after a millisecond of nothing sleeps for moments: they may need its processor.
+ * Rests between two rounds of a thread that polls; *busy: when it last did something, 0 at first.
+ * Lets others run, and after a millisecond of nothing sleeps: they may need the processor.
  */
 void end_rest(uint64_t *busy, bool did);
 
-/* One turn of the send side; the error of either side. */
+/* Makes one turn of the send side; returns the error of either side. */
 weft_status end_move(struct end *end);
 
-/* A put as it stands, tried once; it is counted and watched if it is accepted. */
+/* Tries a put as it stands, once; it is counted and watched if it is accepted. */
 weft_status end_try(struct end *end, const struct weft_net_put *put, enum end_source source);
-/* The same, as often as it is refused for want of room; and a put into the target's memory. */
+/* Tries a put as often as it is refused for want of room. end_put: into the target's memory. */
 weft_status end_insist(struct end *end, const struct weft_net_put *put, enum end_source source);
 weft_status end_put(struct end *end, int to, size_t offset, const void *bytes, size_t count,
                     uint32_t notice, enum end_source source);

@@ -142,7 +142,7 @@ struct launched {
     struct ends ends;
 };
 
-/* At the same address everywhere, for there are pointers in it. */
+/* Maps the shared memory at the same address everywhere, for there are pointers in it. */
 static struct launched *map_launched(const char *file)
 {
     static struct launched *mapped;

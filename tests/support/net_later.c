@@ -5,7 +5,7 @@
 #include "order/atomic.h"
 #include "support/net_ends.h"
 
-/* What was given up to there has come. */
+/* Delivers what was given up to a mark. */
 static void come(struct end *end, uint64_t mark)
 {
     for (; end->later_done < mark; end->later_done++) {

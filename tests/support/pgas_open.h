@@ -41,7 +41,7 @@ static inline bool test_pgas_open(struct test_env *env)
     return good;
 }
 
-/* What the heap has. All segments but one, and always the same one, are free, not only dropped. */
+/* Gives the heap's numbers. All segments but one, always the same, are free, not only dropped. */
 static inline weft_heap_numbers test_pgas_numbers(struct test_env *env)
 {
     weft_heap_numbers numbers;
@@ -55,7 +55,7 @@ static inline weft_heap_numbers test_pgas_numbers(struct test_env *env)
     return numbers;
 }
 
-/* Nothing of the heap is lost. */
+/* Closes, and checks that nothing of the heap is lost. */
 static inline void test_pgas_close(struct test_env *env, const weft_heap_numbers *before)
 {
     const weft_heap_numbers after = test_pgas_numbers(env);
@@ -65,7 +65,7 @@ static inline void test_pgas_close(struct test_env *env, const weft_heap_numbers
     TEST_OK(env, weft_pgas_close(env->job));
 }
 
-/* All that processes have sent is there. */
+/* Waits until all that processes have sent is there. */
 static inline void test_pgas_meet(struct test_env *env)
 {
     TEST_OK(env, weft_host_gflush(env->job));

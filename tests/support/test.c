@@ -25,11 +25,11 @@ struct test_block {
 /* The command line. */
 struct options {
     const char *program;
-    int local; /* 0: this process is one process of the job */
+    int local; /* processes of the local job; 0: this one is a process of the job */
     uint64_t first_seed;
-    long seeds; /* 0: no random schedules */
+    long seeds; /* number of random schedules; 0: none */
     int ranks, threads, scale;
-    int cpus; /* so many of the local processes are on CPUs, whatever the others are on */
+    int cpus; /* local processes that are on CPUs, whatever the others are on */
     const char *path;
     const char *only;
 };

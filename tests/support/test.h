@@ -28,13 +28,13 @@
 #define TEST_SKIPPED 77
 
 enum test_memory {
-    TEST_MAPPED,     /* weft_malloc */
+    TEST_MAPPED,     /* memory of weft_malloc */
     TEST_PLAIN,      /* host memory that ranks reach: the proxy's, between processes */
-    TEST_REGISTERED, /* the same and weft_register */
-    TEST_HOST        /* malloc: not for ranks, nor for windows of a GPU */
+    TEST_REGISTERED, /* host memory as PLAIN, with weft_register */
+    TEST_HOST        /* memory of malloc: not for ranks, nor for windows of a GPU */
 };
 
-/* What a body knows; one for each process and run. */
+/* What a body is given; one for each process and run. */
 struct test_env {
     weft_job *job;
     const weft_numbers *numbers; /* the ranks in it are known after test_prepare */
@@ -74,7 +74,7 @@ bool test_prepare(struct test_env *env, const weft_kernel *kernel);
  */
 bool test_run(struct test_env *env, void *user, size_t user_bytes);
 
-/* The same in two parts, between which the kernel runs; user stays until the second. */
+/* Run as test_run, in two parts; the kernel runs between them, and user stays until the second. */
 bool test_start(struct test_env *env, void *user, size_t user_bytes);
 bool test_finish(struct test_env *env, const void *user);
 
@@ -93,7 +93,7 @@ bool test_windows_of_malloc(const struct test_env *env);
  */
 int test_capture(int (*run)(int argc, char **argv), int argc, char **argv, char **text);
 
-/* How many lines of text contain all of the words (up to a NULL). */
+/* Counts lines of text that contain all of the words (up to a NULL). */
 int test_lines_with(const char *text, const char *const *words);
 
 void test_failed(struct test_env *env, const char *file, int line, long long got, long long want,

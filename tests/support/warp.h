@@ -16,17 +16,17 @@ enum { LANES = 32 };
 
 static struct {
     unsigned x;
-} threadIdx; /* of the lane that runs */
+} threadIdx; /* x: the lane that runs */
 
 static struct {
     struct weft_fiber *home, *lane[LANES];
-    const char *at[LANES]; /* what a lane waits in; NULL: it runs */
+    const char *at[LANES]; /* operation in which a lane waits; NULL: it runs */
     uint64_t given[LANES], seen[LANES];
     void (*run)(void);
     void (*met)(void); /* called when all lanes have met; NULL: nothing */
 } warp;
 
-static uint64_t state; /* of what is random */
+static uint64_t state; /* state of the random numbers */
 
 static inline uint32_t any_below(uint32_t end)
 {
@@ -34,7 +34,7 @@ static inline uint32_t any_below(uint32_t end)
     return (uint32_t)(state >> 33) % end;
 }
 
-/* Until all lanes are there; then warp.seen has what each has given. */
+/* Waits until all lanes are there; then warp.seen has what each has given. */
 static inline void meet(const char *operation, uint64_t value)
 {
     const unsigned lane = threadIdx.x;
@@ -52,7 +52,7 @@ static inline void lane_main(void *unused)
     }
 }
 
-/* All lanes run this once. */
+/* Runs this once in all lanes. */
 static inline void run_warp(void (*run)(void))
 {
     bool over = false;
