@@ -205,7 +205,7 @@ typedef struct weft_recording_numbers {
     uint64_t epochs; /* epochs that have run */
     uint64_t waited; /* steps that had to wait, of all recordings of this place */
     uint64_t copies; /* copies that this place makes for others in an epoch */
-    uint64_t copied; /* bytes of these copies in an epoch */
+    uint64_t copied; /* bytes of an epoch's copies */
     uint64_t plans;  /* how often homes have been chosen */
 } weft_recording_numbers;
 /* Errors: ARGUMENT. */

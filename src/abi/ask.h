@@ -35,8 +35,8 @@ struct weft_ask {
 
 struct weft_post {
     struct weft_ask ask;
-    unsigned char operands[WEFT_ASK_ROOM]; /* of the other's ask, which wrote them */
-    unsigned char answer[WEFT_ASK_ROOM];   /* to this process's ask, written by the other */
+    unsigned char operands[WEFT_ASK_ROOM]; /* operands of the peer's ask, written by the peer */
+    unsigned char answer[WEFT_ASK_ROOM];   /* answer to this process's ask, written by the peer */
 };
 
 static_assert(sizeof(struct weft_ask) == 64, "an ask is a line");

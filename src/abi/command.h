@@ -54,13 +54,13 @@ struct weft_command {
     uint8_t kind;
     uint8_t flags;
     uint16_t tag;
-    uint32_t object;       /* window or communicator */
-    uint32_t target;       /* member of the object, or process */
-    uint32_t height;       /* rows of a put; arguments of a log */
-    uint64_t offset;       /* in the target's window, in bytes; length of a log's format */
-    uint64_t source;       /* address of the data */
-    uint64_t width;        /* bytes of a row; of the inline payload if there is one */
-    uint64_t pitch;        /* bytes between rows at the target */
+    uint32_t object; /* window or communicator */
+    uint32_t target; /* member of the object, or process */
+    uint32_t height; /* rows of a put; arguments of a log */
+    uint64_t offset; /* bytes from the start of the target's window; LOG: length of the format */
+    uint64_t source; /* address of the data */
+    uint64_t width;  /* bytes of a row; of the inline payload if there is one */
+    uint64_t pitch;  /* bytes between rows at the target */
     uint64_t source_pitch; /* bytes between rows at the source */
 };
 

@@ -47,7 +47,7 @@ static inline uint32_t weft_lot_bytes(uint32_t size)
 struct weft_lot {
     struct weft_lot_piece piece[WEFT_LOT_PIECES];
     struct weft_lot_word word[WEFT_LOT_WORDS];
-    uint32_t size[WEFT_LOT_WORDS]; /* of each word: 4 or 8 bytes; from bit 8 on its group, or 0 */
+    uint32_t size[WEFT_LOT_WORDS]; /* bytes of each word, 4 or 8; from bit 8 on its group, or 0 */
     unsigned char bytes[WEFT_LOT_BYTES];
 };
 

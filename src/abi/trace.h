@@ -113,8 +113,8 @@ struct weft_tracer {
     uint32_t alias; /* 0: no trace; else the bit by which names of routes differ (rank/route.h) */
     struct weft_trace_log *log __attribute__((aligned(16)));
     uint64_t count;                                  /* events so far */
-    struct weft_trace_event open[WEFT_TRACE_DEPTHS]; /* what a rank is in the middle of: its kind is
-                                                        not 0, and `end` is its number */
+    struct weft_trace_event open[WEFT_TRACE_DEPTHS]; /* events that a rank is in the middle of: kind
+                                                        is not 0, and `end` is the number */
 };
 
 #define WEFT_TRACE_ALIAS      (1u << 31)

@@ -16,7 +16,7 @@
 enum { WEFT_COMPARE = WEFT_REPLACE + 1, WEFT_TYPES = WEFT_F64 + 1 };
 
 struct weft_change {
-    uint64_t value, expected; /* of a type of 4 bytes: in the lower half */
+    uint64_t value, expected; /* operands; of a type of 4 bytes: in the lower half */
     uint32_t how, type;       /* a weft_operation or WEFT_COMPARE; a weft_type */
 };
 

@@ -42,7 +42,7 @@ struct weft_gheap {
 
 /* The team by which the members of a group tell each other what they bring. */
 struct weft_gtalk {
-    weft_comm messages; /* group of the same members, for these messages alone */
+    weft_comm messages; /* group of the same members, for the team's messages alone */
     weft_team *team;    /* NULL: not opened yet */
 };
 
@@ -52,7 +52,7 @@ struct weft_pgas {
     unsigned char *table_on_device;
     unsigned char *memory;         /* memory of this place's heap */
     struct weft_gbrought *brought; /* what each member of the last call has brought */
-    int *member;                   /* place of each of these members */
+    int *member;                   /* place of each member of the last call */
     struct weft_gtalk *talks;      /* by index of the group in the table of communicators */
     bool meeting;                  /* a thread of the program is in a collective call */
     struct weft_gheap apart;  /* heap of host programs, where they do not reach that of kernels */

@@ -167,7 +167,7 @@ weft_status weft_homes_find(struct weft_recording *r, const char *call)
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
 struct measured {
-    double ns, speed; /* of an epoch; calls a ns of its bodies, 0: there were none */
+    double ns, speed; /* ns of an epoch; calls a ns of its bodies, 0: there were none */
 };
 
 /* *ns: the longest time of an epoch. All places' speeds; of one without tasks as it was guessed,

@@ -105,7 +105,7 @@ static_assert(sizeof(struct weft_task_record) == 512, "a record is eight lines")
  * for as many tickets beyond a task's first as there are ranks. */
 struct weft_task_ring {
     uint64_t head, unused[7], tail, unused_too[7];
-    uint64_t *cell; /* of each entry: turn << 32 | slot */
+    uint64_t *cell; /* entries: turn << 32 | slot */
 };
 
 /* A rank of the place. */
@@ -163,24 +163,24 @@ struct weft_task_host {
     uint32_t heard, unused[15];        /* entries that ranks have read */
     uint32_t finished, unused_too[15]; /* phase that is over */
     uint32_t ran, unused_also[11];     /* number of the run that is over */
-    uint64_t waited, busy;             /* of all runs: steps that had to wait; ns of bodies */
+    uint64_t waited, busy;             /* steps that had to wait, and ns of bodies; in all runs */
     struct weft_task_entry entry[WEFT_TASK_ENTRIES];
     uint32_t state[WEFT_TASK_STATES]; /* by number of a task: generation << 8 | weft_task_status */
 };
 
 /* Names a task for the watchdog: plain words that it may read at any moment. */
 struct weft_task_named {
-    uint32_t body, by, slot, at; /* as in the record; at: the place that has taken it */
+    uint32_t body, by, slot, at; /* fields of its record; at: the place that has taken it */
 };
 
 /* What a place knows of another one. By its service, but for `sent`. */
 struct weft_task_peer {
     uint64_t answered;       /* number of its last ask that was answered */
     uint64_t returned, sent; /* returns that have come from it; that were sent to it */
-    uint64_t vain, again; /* its load when it gave nothing; time from which it may be asked again */
+    uint64_t vain, again; /* load at which it gave nothing; time from which it may be asked again */
     uint64_t report_seen; /* its last report; at place 0 */
     uint32_t away;        /* tasks of this place that it has */
-    struct weft_task_named last; /* the last one of these tasks */
+    struct weft_task_named last; /* last task of this place that it has taken */
 };
 
 struct weft_task_place {
@@ -201,14 +201,14 @@ struct weft_task_place {
     uint32_t queued;  /* tasks that wait to run, or tickets of those with many calls */
     uint32_t tickets; /* tickets of tasks whose calls have begun */
     uint32_t gone;    /* tasks of this place that other places have */
-    uint32_t gone_to; /* a place that has some of these; by the service */
+    uint32_t gone_to; /* place that has tasks of this one; by the service */
     uint32_t stop;
     uint64_t ticket __attribute__((aligned(64))); /* ticket counter of recorded tasks */
     uint64_t over __attribute__((aligned(64))), waited,
         busy;         /* steps over in the run; ever: steps that had to wait; ns of bodies */
     uint32_t waiting; /* ranks that wait in a step */
     struct weft_task_run run;         /* by the service, while no ticket is left */
-    struct weft_task_record recorded; /* what bodies of recorded tasks have for a record */
+    struct weft_task_record recorded; /* record that bodies of recorded tasks have */
     uint32_t lock, unused[15];        /* lock of the service */
     /* By the rank that has the lock: */
     uint64_t heard;         /* entries of the host program that it has read */

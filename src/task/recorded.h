@@ -140,7 +140,7 @@ struct weft_recording {
     uint64_t needed; /* `bytes` of the last plan */
     struct weft_plan plan;
     struct weft_speeds {
-        double planned, best, measured; /* of the plan; of the best one; as measured last */
+        double planned, best, measured; /* speeds of the plan; of the best plan; as measured last */
     } speed[];                          /* by place */
 };
 

@@ -19,7 +19,7 @@ enum { WEFT_TASK_HEAR = 32 };
 struct weft_task_heard {
     uint32_t turn, what, a;
     uint32_t slot;            /* slot + 1; 0: the entry is no task */
-    uint32_t priority, place; /* of a task: its priority, and its place among those of the same */
+    uint32_t priority, place; /* priority of the task; its place among those of its priority */
 };
 
 WEFT_INLINE const struct weft_task_entry *weft_task_entry(const struct weft_task_place *p,

@@ -11,7 +11,7 @@ enum { WEFT_TASK_BOOKS_NONE = 2 /* books of a name whose task is not posted yet 
 
 struct weft_tasks {
     const weft_task_kernel *kernel;
-    struct weft_task_place place; /* as it was copied to the device */
+    struct weft_task_place place; /* the place as it was copied to the device */
     unsigned char *memory; /* memory of the device: the place, and its ranks' scratch memory */
     void *data;            /* what the kernel gets: where the place is, then the user data */
     void *user;            /* user data in the program's memory */

@@ -13,7 +13,7 @@
 struct error_row {
     const char *name;
     weft_status status;
-    const char *call, *words; /* in the line of the error: the call, and what tells the numbers */
+    const char *call, *words; /* words of the error's line: the call, and what tells the numbers */
 };
 #define ERROR_ENUM(name, status, call, words) CASE_##name,
 #define ERROR_ROW(name, status, call, words)  {#name, WEFT_##status, call, words},

@@ -41,10 +41,10 @@ struct test_env {
     uint64_t seed;               /* for the test's own random numbers */
     int ranks, threads;          /* --ranks, --threads */
     int scale;                   /* --scale */
-    bool random, brief;          /* a random schedule; that, or --scale 0: keep the work small */
-    bool mapped_only;            /* --path direct: windows that are not mapped cannot be made */
-    const char *only;            /* --case; NULL: all */
-    weft_status expect;          /* what weft_run and weft_close must return; WEFT_OK at first */
+    bool random, brief; /* in a random schedule; in one, or with --scale 0: keep the work small */
+    bool mapped_only;   /* --path direct: windows that are not mapped cannot be made */
+    const char *only;   /* --case; NULL: all */
+    weft_status expect; /* what weft_run and weft_close must return; WEFT_OK at first */
     int failures;
     struct test_block *blocks; /* memory to free after the body */
 };

@@ -144,7 +144,7 @@ static weft_status nic_connect(struct weft_job *job, const struct weft_gda_queue
 struct places {
     size_t keys, shared;    /* offsets in device memory of the ranks' keys and of the shared ends */
     size_t slots;           /* bytes of a queue's slots and its record */
-    int slots_in, cqes_in;  /* memory of the slots, and of the completions: 0, 1 as above */
+    int slots_in, cqes_in;  /* memory of the slots, and of the completions: index of `all` */
     bool are_shared;        /* ranks share queues */
     size_t all[2];          /* bytes in all */
     unsigned char *next[2]; /* first byte that is free */

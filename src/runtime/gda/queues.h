@@ -18,7 +18,7 @@ struct weft_queue_region {
 
 struct weft_queue_peer {
     uint64_t counts;                   /* address of the NIC's counters in the peer */
-    uint64_t key;                      /* network key of these counters */
+    uint64_t key;                      /* network key of the NIC's counters in the peer */
     struct weft_queue_region *regions; /* by rkey, in ascending order */
     uint32_t regions_count;
 };
@@ -26,7 +26,7 @@ struct weft_queue_peer {
 /* The wire's part of a queue. */
 struct weft_queue_wire {
     struct weft_job *job;
-    struct weft_rank_proxy proxy; /* of requests without a rank */
+    struct weft_rank_proxy proxy; /* proxy of requests without a rank */
     bool unflushed;               /* something was handed on since the network was last flushed */
 };
 

@@ -78,7 +78,7 @@ struct weft_job {
     bool threads;           /* any thread of the program may make host calls; else `thread` alone */
     pthread_t thread;       /* the thread that opened the job */
     int thread_id;          /* the system's number of the thread that opened the job */
-    struct weft_lock host_lock;              /* for the host program's rank, if `threads` */
+    struct weft_lock host_lock;              /* lock of the host program's rank, if `threads` */
     const struct weft_port_call *collective; /* call of the program that is under way; NULL: none */
     struct weft_job *next_left;              /* next of the jobs that were left: open.c */
     struct weft_job *next_watched;           /* next job of this process: watch/monitor.c */

@@ -34,7 +34,7 @@ struct weft_answering {
     struct weft_ask ask;
     uint32_t place;
     bool fetched;  /* 1: what a get wants is in the mailbox already */
-    uint64_t mark; /* of what the device has to get before */
+    uint64_t mark; /* mark behind what the device has to get before */
 };
 
 /* What a request of a rank's ask has besides. */

@@ -18,8 +18,8 @@ enum {
     POLL_DOUBLES = 6,       /* after 2^6 polls in vain twice POLL_NS, and so on */
     POLL_MOST = 4,          /* POLL_NS doubles so often, at most: 0.8 ms */
     PARK_NS = 200000,       /* between two looks whether workers still help, at least */
-    PARK_MOST_NS = 2000000, /* between two such looks, at most */
-    PARK_PART = 8,          /* in between, this part of the time in which no look was needed */
+    PARK_MOST_NS = 2000000, /* between two looks whether workers still help, at most */
+    PARK_PART = 8,          /* part of the time without need: between the two limits */
     /* Moving a megabyte or two takes a worker less, and is no computing. */
     COMPUTES_NS = PARK_NS * 2
 };
@@ -59,7 +59,7 @@ const struct weft_service weft_network_service = {.round = {send_round, receive_
 struct work {
     enum weft_net_side side;
     uint32_t slot;             /* not 0: the commands of this slot */
-    weft_service_round *round; /* else, not NULL: this round */
+    weft_service_round *round; /* not NULL, and slot 0: this round */
 };
 
 /*

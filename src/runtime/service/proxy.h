@@ -32,7 +32,7 @@ struct weft_part {
     uint64_t row, from;           /* part's begin in the rectangle: row, byte */
     uint64_t rows, width;         /* rows of the part, and bytes of each */
     uint64_t issued;              /* rows that the network has accepted */
-    uint64_t mark;                /* of the copy from the device */
+    uint64_t mark;                /* mark of the copy from the device */
     bool there;                   /* 1: the copy from the device is done */
     uint64_t unsent, undelivered; /* puts not sent; not delivered; one more until all are issued */
 };
@@ -81,14 +81,14 @@ struct weft_asks {
     struct weft_answering *waiting; /* asks of others, a ring of as many as there are places */
     uint64_t come, ready,
         taken; /* asks in the ring: arrived; whose memory is there; taken by the progress task */
-    struct weft_rank_proxy answers; /* of requests without a rank */
+    struct weft_rank_proxy answers; /* proxy of requests without a rank */
 };
 
 /* What moves data for ranks that reach others through the host. */
 struct weft_proxy {
     struct weft_net *net;
-    struct weft_net_caps caps;      /* capabilities of the network, when it is open */
-    bool net_keeps_memory;          /* its dereg or close has said so: memory has to stay */
+    struct weft_net_caps caps; /* capabilities of the network, when it is open */
+    bool net_keeps_memory;     /* the network's dereg or close has said that memory has to stay */
     struct weft_notice_kinds kinds; /* by kind: who applies the notices */
     struct weft_deliveries {        /* delivery.c */
         bool unmarked;              /* 1: the device's stream has something behind its last mark */
@@ -115,8 +115,8 @@ struct weft_proxy {
     uint32_t computed, left;           /* times that workers computed for long; that they left */
     uint32_t watched;                  /* 1: the receive task looks whether workers still help */
     uint64_t look_ns; /* ns that the receive task sleeps, at most; 0: any. Set in its rounds */
-    struct weft_bell parked_bell;  /* on which the services sleep while workers help */
-    struct weft_bell own_bells[2]; /* by side, where the network has none to share */
+    struct weft_bell parked_bell;  /* bell on which the services sleep while workers help */
+    struct weft_bell own_bells[2]; /* bells by side, where the network has none to share */
     struct weft_bell *command_bell, *receive_bell;
 };
 

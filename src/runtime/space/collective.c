@@ -42,7 +42,7 @@ struct weft_gathering {
     struct weft_objection why;     /* what is wrong with what the members here bring */
     int32_t processes;             /* processes whose frames have come */
     bool *came;                    /* by process: its frame has come */
-    struct weft_elsewhere first;   /* of these, the process that has entered the fewest barriers */
+    struct weft_elsewhere first;   /* process in the call that has entered the fewest barriers */
 };
 
 static weft_status collective_open(struct weft_job *job)

@@ -33,7 +33,7 @@ struct weft_trace_file {
     bool began;       /* this process began the file anew when it opened it */
     int error;        /* errno of the first line that could not be written */
     off_t was;        /* the file's size before begin */
-    sigset_t signals; /* of the caller, from begin to end (base/quiet.h) */
+    sigset_t signals; /* the caller's, kept from begin to end (base/quiet.h) */
     char path[128];
     char head[MOST_HEAD];
 };

@@ -31,7 +31,7 @@ struct weft_trace {
 
     struct weft_trace_clock runs[WEFT_TRACE_RUNS]; /* ring of the last runs' clocks */
     uint32_t runs_count;
-    uint64_t launched, ended; /* of the last run, by the host's clock */
+    uint64_t launched, ended; /* times of the last run by the host's clock */
     uint64_t seen;            /* time at which the clock of its first rank was seen */
     double tick_ns;           /* ns of a rank's tick, as far as logs have said (ticks.h) */
     uint64_t lost;            /* events that are lost */
