@@ -58,7 +58,7 @@ static weft_status gather(weft_job *job, const char *call, weft_comm group, stru
                                       group, job->numbers.process));
 }
 
-/* Marks what this place has of a segment. Last: another thread may be in weft_host_gflush. */
+/* Marks what this place has of a segment. */
 static void mark(struct weft_pgas *pgas, uint32_t number, enum weft_gknown known)
 {
     struct weft_gbits *const bits = &pgas->bits[number / 64];
@@ -68,7 +68,7 @@ static void mark(struct weft_pgas *pgas, uint32_t number, enum weft_gknown known
     bits->dropped = known == WEFT_GSEGMENT_DROPPED ? bits->dropped | bit : bits->dropped & ~bit;
     pgas->changed = number < pgas->changed ? number : pgas->changed;
     pgas->changed_end = number >= pgas->changed_end ? number + 1 : pgas->changed_end;
-    __atomic_store_n(&weft_gsegment_at(&pgas->space, number)->known, known, __ATOMIC_RELEASE);
+    weft_gsegment_at(&pgas->space, number)->known = (uint16_t)known;
 }
 
 weft_status weft_pgas_launch(weft_job *job)
