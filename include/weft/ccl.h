@@ -229,8 +229,8 @@ WEFT_FN int weft_column_alltoall(weft_self *self, const weft_ccl_view *view, int
 WEFT_FN int weft_column_broadcast(weft_self *self, const weft_ccl_view *view, int column, int root,
                                   void *data, size_t count, weft_type type);
 /*
- * What this block did or acquired before the barrier is visible to the column's other blocks after
- * it.
+ * Waits for the column's blocks of all members. What this block did or acquired before the barrier
+ * is visible to the others after it.
  */
 WEFT_FN int weft_column_barrier(weft_self *self, const weft_ccl_view *view, int column);
 

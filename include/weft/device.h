@@ -34,9 +34,7 @@ extern "C" {
 WEFT_FN int weft_size(weft_self *self, weft_comm comm);
 WEFT_FN int weft_rank(weft_self *self, weft_comm comm); /* -1 if not a member */
 
-/*
- * The number of processes; this process; the first world rank and the number of ranks of a process.
- */
+/* Give the number of processes; this one; a process's first world rank, and its number of ranks. */
 WEFT_FN int weft_processes(weft_self *self);
 WEFT_FN int weft_process(weft_self *self);
 WEFT_FN int weft_process_first(weft_self *self, int process);

@@ -84,8 +84,8 @@ WEFT_API weft_status weft_host_ptr(weft_job *job, weft_win win, int process, voi
 WEFT_API int weft_host_pid(const weft_job *job, int process);
 
 /*
- * As weft_fence: each target sees earlier puts before later puts of 4 or 8 aligned bytes. So does a
- * program that polls such a word with acquire loads. Does not block.
+ * Orders puts as weft_fence: each target sees earlier puts before later puts of 4 or 8 aligned
+ * bytes. So does a program that polls such a word with acquire loads. Does not block.
  */
 WEFT_API weft_status weft_host_fence(weft_job *job);
 
@@ -93,8 +93,8 @@ WEFT_API weft_status weft_host_fence(weft_job *job);
 WEFT_API weft_status weft_host_barrier(weft_job *job);
 
 /*
- * As weft_put_begin, weft_get and weft_get_begin. Non-blocking, except weft_host_get. The program
- * leaves the buffer alone until the operation is done LOCAL, or the window is flushed.
+ * Put and get as weft_put_begin, weft_get and weft_get_begin. Non-blocking, except weft_host_get.
+ * The program leaves the buffer alone until the operation is done LOCAL, or the window is flushed.
  */
 WEFT_API weft_status weft_host_put_begin(weft_job *job, weft_win win, int process, size_t offset,
                                          const void *source, size_t bytes, weft_op *op);
@@ -148,17 +148,16 @@ WEFT_API weft_status weft_host_op_wait_for(weft_job *job, weft_op op, weft_progr
                                            double seconds);
 
 /*
- * As weft_batch_begin and weft_batch_end. What any thread of the host program begins between them
- * may leave together. It leaves at the latest when a thread waits in a call or the batch ends.
- * Batches nest. Non-blocking. Errors: STATE: no batch was begun.
+ * Begin and end a batch as weft_batch_begin and weft_batch_end. What any thread of the host program
+ * begins between them may leave together. It leaves at the latest when a thread waits in a call or
+ * the batch ends. Batches nest. Non-blocking. Errors: STATE: no batch was begun.
  */
 WEFT_API weft_status weft_host_batch_begin(weft_job *job);
 WEFT_API weft_status weft_host_batch_end(weft_job *job);
 
 /*
- * For libraries over weft: names the library's call that this thread is in, for reports of waits.
- * The name holds until the next such call; NULL: none. The string is not copied. Any thread; does
- * not block.
+ * Names the call of a library over weft that this thread is in, for reports of waits. The name
+ * holds until the next such call; NULL: none. The string is not copied. Any thread; does not block.
  */
 WEFT_API void weft_host_caller(const char *name);
 
@@ -211,8 +210,8 @@ WEFT_API weft_status weft_host_group_win_create(weft_job *job, weft_comm group, 
                                                 size_t bytes, weft_win *win);
 
 /*
- * As weft_region_begin and weft_region_end, on the host program's track. A job of
- * WEFT_THREAD_MULTIPLE has no such track. Errors: STATE, and the job's own.
+ * Begin and end a region as weft_region_begin and weft_region_end, on the host program's track. A
+ * job of WEFT_THREAD_MULTIPLE has no such track. Errors: STATE, and the job's own.
  */
 WEFT_API weft_status weft_host_region_begin(weft_job *job, const char *name);
 WEFT_API weft_status weft_host_region_end(weft_job *job);

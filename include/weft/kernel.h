@@ -120,7 +120,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
 extern "C" {
 #endif
 
-/* For WEFT_KERNEL alone, which calls them before and after the body. */
+/* WEFT_KERNEL alone calls them, before and after the body. */
 WEFT_FN void weft_begin(weft_self *self, void *shared);
 WEFT_FN void weft_end(weft_self *self);
 
@@ -134,10 +134,10 @@ struct weft_strand {
     int thread, threads; /* number of the thread that runs; threads of its rank */
     int rank;            /* world rank; -1: no rank runs, but the host program or the library */
 };
-/* For what follows alone. */
+/* The functions below alone use it. */
 extern WEFT_API __thread struct weft_strand weft_strand __attribute__((tls_model("initial-exec")));
 
-/* For WEFT_SHARED: returns the same memory to all threads that give the key. Any thread. */
+/* Returns the same memory to all threads that give the key, for WEFT_SHARED. Any thread. */
 WEFT_FN void *weft_share(weft_self *self, const void *key, size_t bytes);
 #endif
 

@@ -180,10 +180,10 @@ WEFT_API int weft_host_reaches(const weft_job *job, const void *memory);
 
 /* ---- groups that a front end numbers --------------------------------------------------------- */
 /*
- * For a library over this one that agrees on groups by its own messages, such as communicators of
- * MPI. It numbers such groups itself. They serve messages alone, until they are given back or the
- * job ends. Allocations of weft/pgas.h take one for each group that makes some, of the highest
- * 2 * WEFT_COMMS + 1.
+ * These calls are for a library over this one that agrees on groups by its own messages, such as
+ * communicators of MPI. It numbers such groups itself. They serve messages alone, until they are
+ * given back or the job ends. Allocations of weft/pgas.h take one for each group that makes some,
+ * of the highest 2 * WEFT_COMMS + 1.
  */
 #define WEFT_MESSAGE_GROUPS 65536 /* numbers are 0 .. WEFT_MESSAGE_GROUPS - 1 */
 

@@ -145,7 +145,7 @@ typedef struct weft_gwhere {
 } weft_gwhere;
 WEFT_API weft_status weft_host_gwhere(weft_job *job, weft_gptr g, weft_gwhere *where);
 
-/* As weft_host_put, weft_host_get, weft_host_put_begin, weft_host_get_begin. */
+/* Put and get as weft_host_put, weft_host_get, weft_host_put_begin, weft_host_get_begin. */
 WEFT_API weft_status weft_host_gput(weft_job *job, weft_gptr g, const void *source, size_t bytes);
 WEFT_API weft_status weft_host_gget(weft_job *job, weft_gptr g, void *to, size_t bytes);
 WEFT_API weft_status weft_host_gput_begin(weft_job *job, weft_gptr g, const void *source,
@@ -161,13 +161,13 @@ WEFT_API weft_status weft_host_gput_2d_begin(weft_job *job, weft_gptr g, size_t 
 WEFT_API weft_status weft_host_gget_2d_begin(weft_job *job, weft_gptr g, size_t pitch, void *to,
                                              size_t to_pitch, size_t width, size_t height,
                                              weft_op *op);
-/* As weft_host_put_notify_rank. rank: in WEFT_COMM_WORLD, one of the place. */
+/* Puts and notifies as weft_host_put_notify_rank. rank: in WEFT_COMM_WORLD, one of the place. */
 WEFT_API weft_status weft_host_gput_notify(weft_job *job, weft_gptr g, const void *source,
                                            size_t bytes, int rank, int tag);
 /* Flushes all segments, as weft_host_flush. */
 WEFT_API weft_status weft_host_gflush(weft_job *job);
 
-/* As weft_host_fetch_add and so on. */
+/* Update as weft_host_fetch_add and so on. */
 WEFT_API weft_status weft_host_gfetch_add(weft_job *job, weft_gptr g, uint64_t value,
                                           uint64_t *old);
 WEFT_API weft_status weft_host_gswap(weft_job *job, weft_gptr g, uint64_t value, uint64_t *old);
@@ -219,7 +219,7 @@ WEFT_FN void weft_local_free(weft_self *self, weft_gspace *space, weft_gptr g);
 /* Returns the address where this rank may load and store g (as weft_ptr), or NULL. Any thread. */
 WEFT_FN void *weft_gaddress(weft_self *self, const weft_gspace *space, weft_gptr g);
 
-/* As weft_put, weft_get, weft_put_begin, weft_get_begin, weft_put_2d, weft_get_2d_begin. */
+/* Put and get as weft_put, weft_get, weft_put_begin and so on. */
 WEFT_FN void weft_gput(weft_self *self, const weft_gspace *space, weft_gptr g, const void *source,
                        size_t bytes);
 WEFT_FN void weft_gget(weft_self *self, const weft_gspace *space, weft_gptr g, void *to,
@@ -244,7 +244,7 @@ WEFT_FN void weft_gput_notify(weft_self *self, const weft_gspace *space, weft_gp
 /* Flushes all segments, as weft_flush. */
 WEFT_FN void weft_gflush(weft_self *self, const weft_gspace *space);
 
-/* As weft_fetch_add and so on. */
+/* Update as weft_fetch_add and so on. */
 WEFT_FN uint64_t weft_gfetch_add(weft_self *self, const weft_gspace *space, weft_gptr g,
                                  uint64_t value);
 WEFT_FN uint64_t weft_gswap(weft_self *self, const weft_gspace *space, weft_gptr g, uint64_t value);
@@ -255,8 +255,8 @@ WEFT_FN weft_op weft_gaccumulate(weft_self *self, const weft_gspace *space, weft
                                  weft_operation operation);
 
 /*
- * As weft_host_glock_acquire and so on, for the rank, by all its threads. try returns 1 if it has
- * the lock now.
+ * Use a lock as weft_host_glock_acquire and so on, for the rank, by all its threads. try returns 1
+ * if it has the lock now.
  */
 WEFT_FN void weft_glock_acquire(weft_self *self, const weft_gspace *space, const weft_glock *lock);
 WEFT_FN int weft_glock_try(weft_self *self, const weft_gspace *space, const weft_glock *lock);

@@ -165,10 +165,10 @@ WEFT_API weft_status weft_tasks_add(weft_recording *recording, const weft_task_d
  */
 WEFT_API weft_status weft_tasks_record_all(weft_job *job, weft_recording **recording);
 /*
- * As weft_tasks_add, which takes as home the place of the first data that are written. home: a
- * place, or -1: weft chooses it, by the speed that it measures; that it guesses, if any place has
- * WEFT_STEAL=off. Tasks of near spots come to one place. Errors also: ARGUMENT (home is no place,
- * or flags forbid it).
+ * Records a task as weft_tasks_add, which takes as home the place of the first data that are
+ * written. home: a place, or -1: weft chooses it, by the speed that it measures, or guesses if any
+ * place has WEFT_STEAL=off. Tasks of near spots come to one place. Errors also: ARGUMENT (home is
+ * no place, or flags forbid it).
  */
 WEFT_API weft_status weft_tasks_add_at(weft_recording *recording, const weft_task_desc *desc,
                                        int home, uint64_t spot);
@@ -271,7 +271,7 @@ WEFT_FN int weft_task_spawn(weft_self *self, weft_task_self *task, const weft_ta
  */
 WEFT_FN int weft_task_cancelled(weft_self *self, weft_task_self *task);
 
-/* For WEFT_TASK_KERNEL alone. */
+/* WEFT_TASK_KERNEL alone uses what follows. */
 struct weft_tasks_begun {
     void *place, *unused; /* place: a weft_task_place of task/place.h, in device memory */
 };
