@@ -25,7 +25,7 @@ enum {
     WEFT_CCL_EACH = 4096    /* bytes of a call for each further column */
 };
 
-/* The calls. */
+/* The calls of a ccl. */
 enum weft_ccl_what {
     WEFT_CCL_NOTHING,
     WEFT_CCL_BARRIER,

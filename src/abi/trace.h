@@ -87,7 +87,7 @@ WEFT_INLINE void weft_trace_set_region(struct weft_trace_event *event, enum weft
     event->what = words[3];
 }
 
-/* The name, in at least WEFT_TRACE_REGION_NAME + 1 bytes. */
+/* Gives a region's name, in at least WEFT_TRACE_REGION_NAME + 1 bytes. */
 WEFT_INLINE void weft_trace_region_name(const struct weft_trace_event *event, char *name)
 {
     const uint32_t words[4] = {(uint32_t)event->process, event->slot, event->amount,
@@ -159,13 +159,13 @@ WEFT_INLINE void weft_trace_add(struct weft_tracer *tracer, const struct weft_tr
     weft_trace_put(tracer->log, tracer->most, tracer->count++, e);
 }
 
-/* The last event; there is one. */
+/* Returns the last event; there is one. */
 WEFT_INLINE struct weft_trace_event *weft_trace_last(const struct weft_tracer *tracer)
 {
     return &tracer->log->event[(tracer->count - 1) & (tracer->most - 1)];
 }
 
-/* The number of an event that has begun. */
+/* Returns the number of an event that has begun. */
 WEFT_INLINE uint64_t weft_trace_number(struct weft_tracer *tracer, struct weft_trace_event *open)
 {
     const uint64_t next = tracer->count, has = open->end;
@@ -183,7 +183,7 @@ WEFT_INLINE void weft_trace_publish(struct weft_tracer *tracer)
     tracer->log->count = tracer->count;
 }
 
-/* The rank does not go on: what it is in the middle of is stored without an end. */
+/* Stores what a rank that does not go on is in the middle of, without an end. */
 WEFT_INLINE void weft_trace_abandon(struct weft_tracer *tracer)
 {
     for (int depth = 0; depth < WEFT_TRACE_DEPTHS; depth++) {
