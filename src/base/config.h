@@ -97,7 +97,7 @@ struct weft_config_row {
 
 extern const struct weft_config_row weft_config_rows[WEFT_CONFIG_ROWS];
 
-/* Whether it can be set in this build. */
+/* Whether the row can be set in this build. */
 bool weft_config_offers(const struct weft_config_row *row);
 
 /* Rows of one subject: from `first` up to the next group's. The last has no title. */

@@ -12,14 +12,14 @@
 struct weft_fiber;
 
 /*
- * A new fiber that will call run(argument) on its own stack of at least stack_bytes, with a guard
+ * Makes a fiber that will call run(argument) on its own stack of at least stack_bytes, with a guard
  * below it. run must not return: it switches away for good. NULL when memory is short.
  */
 struct weft_fiber *weft_fiber_create(void (*run)(void *), void *argument, size_t stack_bytes);
 
 /*
- * The calling thread's own stack as a fiber, so that others can switch back to it. Cannot fail; a
- * thread has one at a time.
+ * Makes the calling thread's own stack a fiber, so that others can switch back to it. Cannot fail;
+ * a thread has one at a time.
  */
 struct weft_fiber *weft_fiber_adopt(void);
 
@@ -54,7 +54,7 @@ void weft_fiber_acquire(const void *place);
 /* Whether the address lies in the guard below the fiber's stack: it ran over. In signal handlers,
  * too. */
 bool weft_fiber_guards(const struct weft_fiber *fiber, const void *address);
-/* The lowest address of the stack, and its size. Not of an adopted one. */
+/* Give the lowest address of a fiber's stack, and its bytes. Not of an adopted fiber. */
 uintptr_t weft_fiber_stack(const struct weft_fiber *fiber);
 size_t weft_fiber_stack_bytes(const struct weft_fiber *fiber);
 

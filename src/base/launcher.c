@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* A count of processes; 0 if it is none. */
+/* Reads a count of processes; 0 if it is none. */
 static int count_in(const char *text)
 {
     char *end;

@@ -28,7 +28,7 @@ void weft_say_level(enum weft_level level);
 /* Sends messages to `file` in place of stderr from now on; called before other threads speak. */
 void weft_say_to(int file);
 
-/* As vsnprintf, in the locale C. */
+/* Formats as vsnprintf, in the locale C. */
 int weft_format(char *text, size_t bytes, const char *format, va_list list)
     __attribute__((format(printf, 3, 0)));
 

@@ -112,7 +112,7 @@ static inline bool weft_lock_try(struct weft_lock *lock)
     return __atomic_compare_exchange_n(&lock->word, &free, 1, false, __ATOMIC_ACQUIRE,
                                        __ATOMIC_RELAXED);
 }
-/* The slow parts of the next two. */
+/* The slow parts of weft_lock and weft_unlock. */
 void weft_lock_wait(struct weft_lock *lock);
 void weft_lock_pass(struct weft_lock *lock);
 
