@@ -90,9 +90,9 @@ struct weft_mpi_library {
 bool weft_mpi_launched(int *size);
 
 /*
- * The MPI of this process: loads the module and initialises it, once, unless the program has done
- * so. What weft has initialised it finalises at exit. Blocking, collective; each step of it, also
- * MPI_Init_thread, takes config->connect_s at most. Errors: CONFIG, NETWORK, TIMEOUT.
+ * Gives the MPI of this process: loads the module and initialises it, once, unless the program has
+ * done so. What weft has initialised it finalises at exit. Blocking, collective; each step of it,
+ * also MPI_Init_thread, takes config->connect_s at most. Errors: CONFIG, NETWORK, TIMEOUT.
  */
 weft_status weft_mpi_start(const struct weft_mpi_library **library,
                            const struct weft_config *config);
@@ -122,9 +122,9 @@ void weft_mpi_abandon(void);
 bool weft_mpi_in_use(void);
 
 /*
- * The table of the MPI that this process has or should have, in this order: the one that is loaded
- * already, the one that WEFT_MPI_LIBRARY names, the launcher's, the only one there is. Errors:
- * CONFIG: none, the wrong one, or not weft's.
+ * Finds the table of the MPI that this process has or should have, in this order: the one that is
+ * loaded already, the one that WEFT_MPI_LIBRARY names, the launcher's, the only one there is.
+ * Errors: CONFIG: none, the wrong one, or not weft's.
  */
 weft_status weft_mpi_load(const struct weft_mpi_ops **ops, const struct weft_config *config);
 
