@@ -178,7 +178,7 @@ static inline uint64_t weft_update_anywhere(void *word, const struct weft_change
     return weft_update_relaxed(word, change);
 }
 
-/* As weft_update, for ranks of one device. */
+/* Updates as weft_update, for ranks of one device. */
 static inline uint64_t weft_update_device(void *word, const struct weft_change *change)
 {
     return weft_update(word, change);

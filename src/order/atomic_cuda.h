@@ -89,8 +89,8 @@ WEFT_ATOMIC_DEFINE(32, "r")
 WEFT_ATOMIC_DEFINE(64, "l")
 #undef WEFT_ATOMIC_DEFINE
 
-/* The word, if it is wanted, else 0; without a branch, so that loads of several are under way at
- * once. */
+/* Loads the word, if it is wanted, else gives 0; without a branch, so that loads of several are
+ * under way at once. */
 WEFT_INLINE uint64_t weft_load_relaxed_if_u64(const uint64_t *p, bool wanted)
 {
     uint64_t value;
@@ -195,7 +195,7 @@ WEFT_INLINE uint4 weft_poll_four(const uint32_t *p)
     return WEFT_LOAD_FOUR(WEFT_POLL, p);
 }
 
-/* An item without order, and without the L1 cache. */
+/* Loads an item without order, and without the L1 cache. */
 WEFT_INLINE uint4 weft_load_relaxed(const uint4 *p)
 {
     return WEFT_LOAD_FOUR("ld.relaxed.sys.global.", p);
@@ -248,7 +248,7 @@ WEFT_INLINE uint64_t weft_compare_swap_word(void *word, bool small, uint64_t exp
     return small ? old32 : old;
 }
 
-/* As weft_update, without order. */
+/* Updates as weft_update, without order. */
 WEFT_INLINE uint64_t weft_update_relaxed(void *word, const struct weft_change *change)
 {
     const bool small = weft_type_bytes(change->type) == 4;
@@ -273,7 +273,7 @@ WEFT_INLINE uint64_t weft_update_relaxed(void *word, const struct weft_change *c
     }
 }
 
-/* A real of 16 bits, by the word around it: without order. Another may change the neighbour. */
+/* Updates a real of 16 bits by the word around it, without order. The other half may change. */
 WEFT_INLINE void weft_update_half(void *element, const struct weft_change *change)
 {
     void *const word = (void *)((uintptr_t)element & ~(uintptr_t)3);
@@ -288,7 +288,7 @@ WEFT_INLINE void weft_update_half(void *element, const struct weft_change *chang
     }
 }
 
-/* As weft_update_relaxed, on memory of the device or of the block. */
+/* Updates as weft_update_relaxed, on memory of the device or of the block. */
 WEFT_INLINE uint64_t weft_update_anywhere(void *word, const struct weft_change *change)
 {
     typedef unsigned long long wide;
