@@ -240,8 +240,8 @@ WEFT_INLINE uint64_t weft_buddy_take_run(struct weft_buddy *b, uint32_t level, u
 }
 
 /*
- * The offset of a block, or NONE: there is none as large, or others were about to free or to cut
- * the last one. lane: callers of different ones meet less. Any thread; does not block.
+ * Takes a block; returns its offset, or NONE: there is none as large, or others were about to free
+ * or to cut the last one. lane: callers of different ones meet less. Any thread; does not block.
  */
 WEFT_INLINE uint64_t weft_buddy_take(struct weft_buddy *b, uint64_t bytes, uint32_t lane)
 {

@@ -93,7 +93,7 @@ static size_t lay_out(struct weft_pgas *pgas, size_t words)
     return at + words * sizeof(uint64_t);
 }
 
-/* An allocator of so many bytes; how many words it has, or 0: there is no memory. */
+/* Makes an allocator of so many bytes; returns how many words it has, or 0: there is no memory. */
 static size_t make_buddy(const weft_job *job, struct weft_gheap *heap, uint64_t bytes)
 {
     const uint32_t least = (uint32_t)__builtin_ctzll((uint64_t)job->config.heap_least_block);
@@ -107,7 +107,7 @@ static size_t make_buddy(const weft_job *job, struct weft_gheap *heap, uint64_t 
     return words;
 }
 
-/* The allocators of a heap of so many bytes. kernels: theirs, in this process's memory still. */
+/* Makes a heap's allocators, of so many bytes. kernels: theirs, in this process's memory still. */
 static size_t share_heap(weft_job *job, struct weft_pgas *pgas, uint64_t bytes,
                          struct weft_gheap *kernels)
 {
@@ -173,7 +173,7 @@ static weft_status make_heap(weft_job *job, struct weft_pgas *pgas)
     return status == WEFT_OK ? make_host_heap(job, pgas) : status;
 }
 
-/* A segment that is a heap of each place. The window's members know how large. */
+/* Makes a segment that is a heap of each place. The window's members know how large. */
 static void heaps(weft_job *job, struct weft_pgas *pgas, uint32_t segment, weft_win win)
 {
     struct weft_gsegment *const heap = weft_gsegment_at(&pgas->space, segment);
@@ -187,7 +187,7 @@ static void heaps(weft_job *job, struct weft_pgas *pgas, uint32_t segment, weft_
     }
 }
 
-/* The windows, and what kernels see but segments (weft_pgas_launch). Collective. */
+/* Opens the windows, and what kernels see but segments (weft_pgas_launch). Collective. */
 static weft_status open_heaps(weft_job *job, struct weft_pgas *pgas)
 {
     WEFT_TRY(
@@ -256,7 +256,7 @@ weft_gspace *weft_pgas_space(weft_job *job)
 
 /* ---- this place's heap ----------------------------------------------------------------------- */
 
-/* The allocator of a heap of this place for host programs; *segment: the heap's. */
+/* Finds the allocator of a heap of this place for host programs; *segment: the heap's. */
 static struct weft_buddy *buddy_of(struct weft_pgas *pgas, weft_gkind kind, uint32_t *segment)
 {
     const bool host = kind == WEFT_GKIND_HOST && pgas->host != NULL;

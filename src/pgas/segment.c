@@ -31,7 +31,7 @@ static weft_status part(struct weft_pgas *pgas, weft_status status)
     return status;
 }
 
-/* The group's members, until they part. Errors: COMM; STATE: another thread has not parted yet. */
+/* Finds the members, until they part. Errors: COMM; STATE: another thread has not parted yet. */
 static weft_status gather(weft_job *job, const char *call, weft_comm group, struct meeting *m)
 {
     WEFT_TRY(weft_job_idle(job, call));
@@ -101,8 +101,8 @@ weft_status weft_pgas_group_freed(weft_job *job, weft_comm group)
     return pgas != NULL ? weft_pgas_hush(job, &pgas->talks[weft_handle_index(group)]) : WEFT_OK;
 }
 
-/* The team of a group. Another group that was at its place in the table was freed by all members,
- * who gave the number back then: so members who are ahead are not mistaken for those. */
+/* Finds the team of a group. Another group that was at its place in the table was freed by all
+ * members, who gave the number back then: so members who are ahead are not mistaken for those. */
 static weft_status find_team(weft_job *job, const struct meeting *m, weft_team **team)
 {
     const uint32_t index = weft_handle_index(m->group);
@@ -129,7 +129,7 @@ static weft_status exchange(weft_job *job, struct meeting *m, struct weft_gbroug
     return weft_team_allgather(team, mine, sizeof(*mine), m->all, NULL);
 }
 
-/* A number that none of the members uses; 0: there is none. */
+/* Finds a number that none of the members uses; 0: there is none. */
 static uint32_t free_number(const struct meeting *m)
 {
     for (uint32_t w = 0; w < WEFT_GSEGMENT_WORDS; w++) {

@@ -89,7 +89,7 @@ weft_status weft_host_gget_begin(weft_job *job, weft_gptr g, void *memory, size_
     return weft_host_get_begin(job, to.win, to.member, to.offset, memory, bytes, op);
 }
 
-/* The program's rows. */
+/* Checks the program's rows. */
 static weft_status check_rows(weft_job *job, const char *call, const void *memory, size_t pitch,
                               size_t own_pitch, size_t width, size_t height, const weft_op *op)
 {
