@@ -98,7 +98,7 @@ WEFT_INLINE uint64_t weft_word_cut(const uint64_t *c, int word)
     return value & WEFT_WORD_CONTENT;
 }
 
-/* The i-th 7 bytes of a payload, for a line's word; 0 beyond its end. */
+/* Cuts the i-th 7 bytes of a payload, for a line's word; 0 beyond its end. */
 WEFT_INLINE uint64_t weft_payload_cut(const unsigned char *payload, uint32_t bytes, uint32_t i)
 {
     uint64_t value = 0;
@@ -122,7 +122,7 @@ WEFT_INLINE uint64_t weft_payload_cut_words(const unsigned char *payload, uint32
            (left < 7 ? (1ull << 8 * left) - 1 : WEFT_WORD_CONTENT);
 }
 
-/* The i-th word of the payload's lines, behind a header that is yet to be written. */
+/* Stores the i-th word of the payload's lines, behind a header that is yet to be written. */
 WEFT_INLINE void weft_payload_store(const struct weft_command_producer *ring, uint32_t i,
                                     uint64_t value)
 {
@@ -160,7 +160,7 @@ WEFT_COLD void weft_command_write_payload(const struct weft_command_producer *ri
     }
 }
 
-/* The header, and with it the message is there. One thread. */
+/* Writes the header, and with it the message is there. One thread. */
 WEFT_INLINE void weft_command_write_header(struct weft_command_producer *ring,
                                            const struct weft_command *command,
                                            uint32_t payload_bytes)
@@ -178,8 +178,8 @@ WEFT_INLINE void weft_command_write_header(struct weft_command_producer *ring,
 }
 
 /*
- * By one thread. Each word vouches for itself: their order does not matter. The payload comes after
- * the fence, too: before it, the fence would wait until host memory has it.
+ * Pushes a command, by one thread. Each word vouches for itself: their order does not matter. The
+ * payload comes after the fence, too: before it, the fence would wait until host memory has it.
  */
 WEFT_INLINE void weft_command_push(struct weft_command_producer *ring,
                                    const struct weft_command *command, const void *payload,
@@ -200,7 +200,7 @@ static inline uint64_t weft_word_pack(const unsigned char *content, int word, ui
     return value | lap;
 }
 
-/* The i-th word of the payload's lines, behind a header that is yet to be written. */
+/* Stores the i-th word of the payload's lines, behind a header that is yet to be written. */
 static inline void weft_payload_store(const struct weft_command_producer *ring, uint32_t i,
                                       uint64_t value)
 {
@@ -212,7 +212,7 @@ static inline void weft_payload_store(const struct weft_command_producer *ring, 
     weft_store_relaxed_u64(&line->word[i % WEFT_LINE_WORDS], value | weft_lap(index, ring->depth));
 }
 
-/* The header, and with it the message is there. */
+/* Writes the header, and with it the message is there. */
 static inline void weft_command_write_header(struct weft_command_producer *ring,
                                              const struct weft_command *command,
                                              uint32_t payload_bytes)

@@ -56,7 +56,7 @@ static inline size_t weft_mail_ring_bytes(uint32_t size)
     return weft_mail_payload_at(size) + size + weft_mail_near(size);
 }
 
-/* The most payload of a frame. */
+/* Bytes of a frame's payload, at most. */
 static inline uint32_t weft_mail_most(uint32_t size)
 {
     return size / 2 < UINT16_MAX ? size / 2 : UINT16_MAX / WEFT_MAIL_UNIT * WEFT_MAIL_UNIT;
@@ -144,8 +144,8 @@ static inline unsigned char *weft_mail_unit(const struct weft_mail_payload *payl
 }
 
 /*
- * A payload that fits the line, between it and memory elsewhere: two halves that overlap, which
- * take no call.
+ * Copies a payload that fits the line, between it and memory elsewhere: two halves that overlap,
+ * which take no call.
  */
 static inline void weft_mail_copy(void *target, const void *source, uint32_t bytes)
 {
@@ -270,7 +270,7 @@ static inline bool weft_mail_is_there(const struct weft_mail_end *in)
 
 enum weft_mail_result { WEFT_MAIL_NONE, WEFT_MAIL_READY, WEFT_MAIL_BROKEN };
 
-/* Where the payload of the frame peeked at lies. NULL: it cannot be. */
+/* Finds where the payload of the frame peeked at lies. NULL: it cannot be. */
 WEFT_COLD const unsigned char *weft_mail_payload_of(struct weft_mail_end *in, uint8_t flags)
 {
     in->near_peeked = (flags & WEFT_MAIL_IS_NEAR) != 0;
@@ -282,8 +282,8 @@ WEFT_COLD const unsigned char *weft_mail_payload_of(struct weft_mail_end *in, ui
 }
 
 /*
- * The next frame: what it says, copied, and its payload, valid until it is passed. BROKEN: the
- * producer wrote what cannot be.
+ * Peeks at the next frame: what it says, copied, and its payload, valid until it is passed. BROKEN:
+ * the producer wrote what cannot be.
  */
 static inline enum weft_mail_result weft_mail_peek(struct weft_mail_end *in,
                                                    struct weft_mail_head *head,
