@@ -122,7 +122,7 @@ WEFT_COLD void weft_barrier_look_up(weft_self *self, struct weft_meeting *meetin
     weft_join(self);
 }
 
-/* A communicator that is not remembered. True: the job is traced, and that was the barrier. */
+/* Looks up another communicator. True: the job is traced, and the barrier is over. */
 WEFT_COLD bool weft_barrier_other(weft_self *self, struct weft_meeting *meeting, weft_comm comm,
                                   enum weft_wait_kind as)
 {
@@ -171,9 +171,9 @@ WEFT_FN void weft_begin(weft_self *self, void *shared)
 }
 
 /*
- * The end of the kernel: tells the targets of this rank's channels, and serves its own until their
- * senders have said the same. So whatever was sent is delivered, whether or not a rank ever waits
- * for it.
+ * Ends the kernel's channels: tells the targets of this rank's channels, and serves its own until
+ * their senders have said the same. So whatever was sent is delivered, whether or not a rank ever
+ * waits for it.
  */
 WEFT_INLINE void weft_end_channels(weft_self *self)
 {

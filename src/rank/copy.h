@@ -71,9 +71,9 @@ static __device__ __forceinline__ T *weft_copy_store(T *to, const T *item, uint3
 }
 
 /*
- * Elements of one size. Several loads of a thread are under way at once. If there are registers for
- * it, the next ones are, too, while these are stored; but only of 8 bytes or more, since smaller
- * ones are rare and the code is large.
+ * Copies elements of one size. Several loads of a thread are under way at once. If there are
+ * registers for it, the next ones are, too, while these are stored; but only of 8 bytes or more,
+ * since smaller ones are rare and the code is large.
  */
 template <class T>
 static __device__ __forceinline__ void weft_copy_items(unsigned char *target,
@@ -114,7 +114,7 @@ static __device__ __forceinline__ void weft_copy_items(unsigned char *target,
         weft_copy_last(to, from, (uint32_t)left - thread, threads);
 }
 
-/* The widest items at which target and source are aligned alike; the ends byte by byte. */
+/* Copies by the widest items for which both are aligned alike; the ends byte by byte. */
 WEFT_COLD void weft_copy_row(unsigned char *target, const unsigned char *source, size_t bytes,
                              unsigned thread, unsigned threads)
 {
@@ -244,7 +244,7 @@ weft_copy_rows(unsigned char *target, const unsigned char *from, const struct we
     }
 }
 
-/* The widest items of which all rows are made; false: rows are not alike, or too many to count. */
+/* Copies rows by the widest items of which all are made; false: they are not alike, or too many. */
 static __device__ __forceinline__ bool weft_copy_even_rows(unsigned char *target,
                                                            const unsigned char *from,
                                                            const struct weft_shape *shape,
@@ -284,7 +284,7 @@ WEFT_COLD void weft_copy_any(unsigned char *target, const unsigned char *from,
                       thread % lanes, lanes);
 }
 
-/* A row by one thread of a rank, or one lane of a warp. */
+/* Copies a row by one thread of a rank, or one lane of a warp. */
 WEFT_INLINE void weft_copy_lane(unsigned char *target, const unsigned char *from, size_t bytes,
                                 unsigned lane, unsigned lanes)
 {

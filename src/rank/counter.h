@@ -113,15 +113,15 @@ WEFT_HOT void weft_count_nudge(struct weft_exposed *target)
     weft_bell_nudge(&target->bell);
 }
 
-/* A put without a notification: news for who waits for a value alone. As a nudge it has no fence:
- * who begins to wait at this very moment may be missed, and looks again within a millisecond. */
+/* Shows a put to who waits for a value alone. As a nudge it has no fence: who begins to wait at
+ * this very moment may be missed, and looks again within a millisecond. */
 WEFT_HOT void weft_count_shown(struct weft_exposed *target)
 {
     if (WEFT_UNLIKELY(__atomic_load_n(&target->watchers, __ATOMIC_RELAXED) != 0))
         weft_bell_nudge(&target->bell);
 }
 
-/* So many more of this process's ranks wait for a value. */
+/* Counts so many more of this process's ranks that wait for a value. */
 static inline void weft_count_watch(const weft_self *self, int watchers)
 {
     __atomic_fetch_add(&self->state->exposed->watchers, (uint32_t)watchers, __ATOMIC_RELAXED);
@@ -135,7 +135,7 @@ static inline void weft_count_add_host(struct weft_exposed *exposed, uint32_t in
     weft_store_release_u32(word, weft_load_relaxed_u32(word) + 1, ORDER_count_store_host);
 }
 
-/* The sum as a plain look, for the host while nobody adds. */
+/* Sums up a counter by a plain look, for the host while nobody adds. */
 static inline uint32_t weft_count_read_quiet(const struct weft_counter *counter)
 {
     return weft_load_relaxed_u32(&counter->local) + weft_load_relaxed_u32(&counter->peer) +

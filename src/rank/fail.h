@@ -25,8 +25,8 @@ WEFT_COLD void weft_fail4(weft_self *self, weft_status status, const char *text,
 WEFT_COLD void weft_fail_in(weft_self *self, weft_status status, const char *call, const char *text,
                             int64_t a, int64_t b, int64_t c, int64_t d);
 
-/* Whether it lies on the rank's stack, or is shared by its threads, which neither other threads nor
- * the host can reach on a GPU: no call takes that for data. */
+/* Whether memory lies on the rank's stack, or is shared by its threads, which neither other threads
+ * nor the host can reach on a GPU: no call takes that for data. */
 WEFT_HOT bool weft_is_private(const weft_self *self, const void *memory)
 {
 #ifdef __CUDACC__

@@ -12,7 +12,7 @@
 /* Longer gets have plain loads after a fence: of those more are under way at once. */
 enum { WEFT_LOADS_MOST = 8192 };
 
-/* Whether it is a row of words of 4 bytes, which are aligned at both ends. */
+/* Whether a row consists of words of 4 bytes, which are aligned at both ends. */
 WEFT_INLINE bool weft_loads_row(const void *to, const void *from, size_t bytes)
 {
     return (((uintptr_t)to | (uintptr_t)from | bytes) & 3) == 0 && bytes - 1 < WEFT_LOADS_MOST;
@@ -167,7 +167,7 @@ WEFT_COLD weft_op weft_get_any(weft_self *self, weft_win win, int from, size_t o
 
 #ifdef __CUDACC__
 
-/* A short row of mapped memory, whose route is known. False: nothing has been done. */
+/* Gets a short row of mapped memory, whose route is known. False: nothing has been done. */
 WEFT_INLINE bool weft_get_cached(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                  size_t bytes)
 {

@@ -108,7 +108,7 @@ WEFT_INLINE void weft_trace_lanes(weft_self *self, enum weft_trace_kind kind, in
         weft_trace_lanes_took(self, count);
 }
 
-/* The end of a round of so many targets: a barrier of all. Whether there is a rest for anyone. */
+/* Ends a round of so many targets: a barrier of all. Whether there is a rest for anyone. */
 WEFT_INLINE bool weft_lanes_end(weft_self *self, uint32_t count, enum weft_lane_rest rest)
 {
     if (weft_leads(self))

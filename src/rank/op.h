@@ -23,7 +23,7 @@ WEFT_INLINE weft_op weft_op_done(void)
     return op;
 }
 
-/* The newest number of a kind. */
+/* Returns the newest number of a kind. */
 WEFT_INLINE uint64_t weft_op_newest(const weft_self *self, int process, uint32_t kind)
 {
     if (weft_has_queues(self) && kind == WEFT_OP_QUEUE)
@@ -63,7 +63,7 @@ WEFT_INLINE bool weft_op_is_done(weft_self *self, weft_op op, weft_progress how)
     return how == WEFT_LOCAL && ((self->sent - (op.kind >> 12)) & 0xfffff) >= sources;
 }
 
-/* Whether it can be one of this rank: it has the stamp, and is not of the future. */
+/* Whether an operation can be one of this rank: it has the stamp, and is not of the future. */
 WEFT_INLINE bool weft_op_exists(const weft_self *self, weft_op op)
 {
     const uint32_t kind = op.kind & 15;
@@ -86,7 +86,7 @@ WEFT_INLINE void weft_check_op(weft_self *self, weft_op op, weft_progress how, c
         weft_fail4(self, WEFT_ERR_ARGUMENT, no_progress, how, 0, 0, 0);
 }
 
-/* The sources of puts that are done may be reused. */
+/* Lets sources of puts that are done be reused. */
 WEFT_INLINE void weft_op_reuse(void)
 {
 #ifndef __CUDACC__

@@ -141,7 +141,7 @@ WEFT_FN void weft_put_notify(weft_self *self, weft_win win, int target, size_t o
     weft_put_row(self, win, target, offset, source, bytes, tag, "weft_put_notify");
 }
 
-/* An empty put is one row of nothing. Rows that overlap themselves would be ambiguous. */
+/* Puts rows; an empty put is one of nothing. Rows that overlap themselves would be ambiguous. */
 WEFT_INLINE void weft_put_rows(weft_self *self, weft_win win, int target, size_t offset,
                                size_t pitch, const void *source, size_t source_pitch, size_t width,
                                size_t height, int tag, const char *call)
@@ -204,7 +204,7 @@ WEFT_FN void weft_fence(weft_self *self)
         weft_channel_fence(self);
 }
 
-/* The sources of puts on the window, and of no other, may be reused. */
+/* Lets sources of puts on the window, and of no other, be reused. */
 WEFT_INLINE void weft_reuse_sources(const struct weft_window *window)
 {
 #ifndef __CUDACC__

@@ -96,7 +96,7 @@ WEFT_HOT struct weft_window *weft_check_window(weft_self *self, weft_win win, co
 
 /* ---- routes ------------------------------------------------------------------------------- */
 
-/* Where the channel to a rank is, or would be. */
+/* Index of the place where the channel to a rank is, or would be. */
 WEFT_INLINE uint32_t weft_out_index(int32_t process, uint32_t slot)
 {
     return (slot + 5 * (uint32_t)process) % WEFT_CHANNELS_OUT;
@@ -124,7 +124,7 @@ WEFT_HOT uint32_t weft_way_to(const weft_self *self, struct weft_member to,
     return WEFT_WAY_PEER;
 }
 
-/* The channel of a route, if it has one. */
+/* Finds the channel of a route, if it has one. */
 WEFT_INLINE struct weft_out *weft_route_out(weft_self *self, const struct weft_route *to)
 {
     return (to->way & 0xff) == WEFT_WAY_CHANNEL ? &self->out[to->way >> 8] : NULL;
@@ -213,7 +213,7 @@ WEFT_HOT struct weft_route weft_route_of(const weft_self *self, const struct wef
     return route;
 }
 
-/* The route to a rank of a window, or of a communicator, by the tables. */
+/* Finds the route to a rank of a window, or of a communicator, by the tables. */
 WEFT_HOT struct weft_route weft_route_find(weft_self *self, uint32_t handle, int target,
                                            bool window, const char *call)
 {
@@ -229,7 +229,7 @@ WEFT_INLINE struct weft_cached *weft_route_place(weft_self *self, uint32_t handl
     return &((struct weft_cuda_rank *)self)->routes[(handle ^ (uint32_t)target) % WEFT_ROUTES];
 }
 
-/* Whether it is the route to a window's rank, and this rank loads so many bytes there itself. */
+/* Whether a route is to a window's rank, and this rank loads so many bytes there itself. */
 WEFT_INLINE bool weft_route_reaches(const weft_self *self, const struct weft_cached *cached,
                                     weft_win win, int target, size_t offset, size_t bytes)
 {
@@ -299,7 +299,7 @@ WEFT_INLINE struct weft_route weft_route_cached(weft_self *self, uint32_t handle
     return found.route;
 }
 
-/* The handle is about to be freed. Between two barriers. */
+/* Forgets routes of a handle that is about to be freed. Between two barriers. */
 WEFT_INLINE void weft_route_forget(weft_self *self, uint32_t handle)
 {
     weft_for (i, WEFT_ROUTES) {

@@ -22,8 +22,8 @@
 #ifdef __CUDACC__
 
 /*
- * A call of all threads is not made while a warp, or a thread, makes one of its own. A channel that
- * it has opened all know at its end: warps do not tell each other. It returns in several places, to
+ * A call of all threads is not made while a warp, or a thread, makes one of its own. At its end all
+ * know a channel that it has opened: warps do not tell each other. It returns in several places, to
  * which threads of a warp may come apart: its barriers there are not aligned, as __syncthreads is.
  */
 #if WEFT_WARPS
@@ -70,8 +70,8 @@ struct weft_whole_rank {
 #else
 
 /*
- * By each thread. True: the caller is to make the call, and then says weft_team_made. Apart, so
- * that the calls stay as small as without it.
+ * Meets all threads of a call, by each of them. True: the caller is to make the call, and then says
+ * weft_team_made. Apart, so that the calls stay as small as without it.
  */
 static __attribute__((noinline, cold, unused)) bool weft_together(weft_self *self,
                                                                   struct weft_call *call)

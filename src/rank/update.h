@@ -17,7 +17,7 @@ WEFT_INLINE bool weft_updates_itself(const weft_self *self, const struct weft_ro
                                     self->state->process_table[to->process].exposed != NULL));
 }
 
-/* The old value. */
+/* Updates mapped memory; returns the old value. */
 WEFT_INLINE uint64_t weft_update_mapped(const weft_self *self, void *address,
                                         const struct weft_change *change, bool relaxed)
 {
@@ -29,7 +29,7 @@ WEFT_INLINE uint64_t weft_update_mapped(const weft_self *self, void *address,
     return relaxed ? weft_update_relaxed(address, change) : weft_update(address, change);
 }
 
-/* The route to `bytes` bytes of words, of which each is aligned; what is wrong is said. */
+/* Finds the route to `bytes` bytes of aligned words; what is wrong is said. */
 WEFT_INLINE struct weft_route weft_check_update(weft_self *self, weft_win win, int target,
                                                 size_t offset, uint64_t bytes, uint32_t size,
                                                 const char *call)
@@ -142,7 +142,7 @@ WEFT_INLINE struct weft_change weft_change(uint32_t how, uint32_t type, uint64_t
 
 #ifdef __CUDACC__
 
-/* A word of mapped memory whose route is known; *old: what it was. False: nothing has been done. */
+/* Updates a mapped word whose route is known; *old: what it was. False: nothing has been done. */
 WEFT_INLINE bool weft_update_cached(weft_self *self, weft_win win, int target, size_t offset,
                                     struct weft_change change, bool relaxed, uint64_t *old)
 {
@@ -169,7 +169,7 @@ WEFT_INLINE bool weft_update_cached(weft_self *self, weft_win win, int target, s
 
 #endif
 
-/* The old value of a word, which is there on return. */
+/* Updates a word; returns its old value. */
 WEFT_INLINE uint64_t weft_update_now(weft_self *self, weft_win win, int target, size_t offset,
                                      struct weft_change change, bool relaxed, const char *call)
 {

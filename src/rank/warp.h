@@ -22,7 +22,7 @@ enum { WEFT_WARP_THREADS = 32 };
 
 #ifdef __CUDACC__
 
-/* So many threads the caller's warp has; which of them this is. */
+/* Give the number of threads of the caller's warp; which of them this is. */
 WEFT_INLINE unsigned weft_lanes(void)
 {
     return min(blockDim.x - threadIdx.x / WEFT_WARP_THREADS * WEFT_WARP_THREADS, 32u);
@@ -58,14 +58,14 @@ WEFT_INLINE bool weft_is_kept(const struct weft_cached *cached, uint32_t handle,
     return (cached->handle == handle) & (cached->target == target);
 }
 
-/* The route that the first lane found last: in a traced job by its alias, so that none is straight.
- */
+/* Finds the route that the first lane found last: in a traced job by its alias; none is straight.
+ * */
 WEFT_INLINE struct weft_cached *weft_warp_kept(weft_self *self)
 {
     return &((struct weft_cuda_rank *)self)->scopes.kept[threadIdx.x / WEFT_WARP_THREADS];
 }
 
-/* Whether it is the one to a target, by memory that is mapped, and nothing went another way.
+/* Whether a route is the one to a target, by memory that is mapped, and nothing went another way.
  * Without a branch: each takes as long as several operations. The first lane. */
 WEFT_INLINE bool weft_warp_is_straight(const weft_self *self, const struct weft_cached *found,
                                        uint32_t handle, int target)
@@ -75,8 +75,8 @@ WEFT_INLINE bool weft_warp_is_straight(const weft_self *self, const struct weft_
            (now->unsettled == 0);
 }
 
-/* The route to a target, whose number is checked. The first lane; for the others it is there when
- * they have met it. */
+/* Finds the route to a target, whose number is checked. The first lane; for the others it is there
+ * when they have met it. */
 WEFT_INLINE const struct weft_route *weft_warp_route(weft_self *self, uint32_t handle, int target,
                                                      bool window, const char *call)
 {
@@ -113,8 +113,8 @@ WEFT_INLINE bool weft_warp_reaches(const weft_self *self, const struct weft_rout
            offset <= to->bytes && bytes <= to->bytes - offset;
 }
 
-/* The notification through a channel; tag < 0: none, but what the channel brings next comes after
- * what was put beside it: another warp may have fenced the channel meanwhile. The first lane. */
+/* Notifies through a channel; tag < 0: none, but what the channel brings next comes after what was
+ * put beside it: another warp may have fenced the channel meanwhile. The first lane. */
 WEFT_COLD void weft_warp_tell_channel(weft_self *self, const struct weft_route *to, int tag)
 {
     if (!weft_alone_begin(self))
@@ -126,7 +126,7 @@ WEFT_COLD void weft_warp_tell_channel(weft_self *self, const struct weft_route *
     weft_alone_end(self);
 }
 
-/* The notification, if tag >= 0, behind what all lanes did, and have met for. The first lane. */
+/* Notifies, if tag >= 0, behind what all lanes did, and have met for. The first lane. */
 WEFT_INLINE void weft_warp_tell(weft_self *self, const struct weft_route *to, int tag)
 {
     weft_warp_turn(self); /* while the stores are on their way */
@@ -136,7 +136,7 @@ WEFT_INLINE void weft_warp_tell(weft_self *self, const struct weft_route *to, in
         weft_mapped_notify(self, to->way, to, (uint32_t)tag, false, false);
 }
 
-/* A put that is no more than a store. The first lane. */
+/* Makes a put that is no more than a store. The first lane. */
 WEFT_INLINE void weft_warp_put_word(weft_self *self, const struct weft_route *to, size_t offset,
                                     const void *source, size_t bytes, int tag)
 {
@@ -147,8 +147,8 @@ WEFT_INLINE void weft_warp_put_word(weft_self *self, const struct weft_route *to
     weft_warp_tell(self, to, tag);
 }
 
-/* A put that is not straight: by the channel, or as the rank's, which says what is wrong. True: the
- * lanes are to copy. The first lane. */
+/* Makes a put that is not straight: by the channel, or as the rank's, which says what is wrong.
+ * True: the lanes are to copy. The first lane. */
 WEFT_COLD bool weft_warp_put_other(weft_self *self, weft_win win, int target, size_t offset,
                                    const void *source, size_t bytes, int tag, const char *call)
 {
@@ -234,7 +234,7 @@ WEFT_INLINE void weft_notify_by_lanes(weft_self *self, weft_comm comm, int targe
         weft_warp_notify_other(self, comm, target, tag);
 }
 
-/* The first lane. False: the rank has got it. */
+/* Prepares a get, by the first lane. True: the lanes load. False: the rank has got it. */
 WEFT_INLINE bool weft_get_by_lane(weft_self *self, weft_win win, int from, size_t offset, void *to,
                                   size_t bytes)
 {

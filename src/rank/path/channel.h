@@ -122,7 +122,7 @@ WEFT_COLD uint32_t weft_payload_bytes(const unsigned char *source, uint32_t byte
     return word;
 }
 
-/* The words of a payload that a line takes. The head, at 0, takes what is left over. */
+/* Loads the words of a payload that a line takes. The head, at 0, takes what is left over. */
 WEFT_INLINE void weft_line_load(uint32_t pair[2], const unsigned char *source, uint32_t bytes,
                                 uint32_t at)
 {
@@ -147,8 +147,8 @@ WEFT_INLINE void weft_line_store(const struct weft_out *out, uint32_t begin, uin
     weft_lap_write(out->ring[(begin + at) % WEFT_RING_LINES].word, word0, word1);
 }
 
-/* A message of more lines than lanes, of whole words. The head comes last: without the rest it is
- * of no use to the target. */
+/* Writes a message of more lines than lanes, of whole words. The head comes last: without the rest
+ * it is of no use to the target. */
 WEFT_COLD void weft_message_write_long(struct weft_crew crew, const struct weft_out *out,
                                        struct weft_head head, const unsigned char *source)
 {
@@ -174,7 +174,7 @@ WEFT_COLD void weft_message_write_long(struct weft_crew crew, const struct weft_
     }
 }
 
-/* A message that is not made of whole words. */
+/* Writes a message that is not made of whole words. */
 WEFT_COLD void weft_message_write_odd(struct weft_crew crew, const struct weft_out *out,
                                       struct weft_head head, const unsigned char *source)
 {
@@ -307,7 +307,7 @@ WEFT_INLINE void weft_channel_clear(weft_self *self, const struct weft_route *to
     out->dirty = WEFT_OUT_FENCE;
 }
 
-/* A fence, after which messages through channels stand for what came before it. The leader. */
+/* Fences: messages through channels then stand for what came before it. The leader. */
 WEFT_INLINE void weft_channel_fence(weft_self *self)
 {
     weft_fence_release(ORDER_fence);

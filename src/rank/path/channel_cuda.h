@@ -21,7 +21,7 @@ WEFT_INLINE void weft_channel_put_noted(weft_self *self, struct weft_out *out,
     weft_turn(self);
 }
 
-/* As weft_line_load, of a source and a size that are multiples of 4. */
+/* Loads as weft_line_load, of a source and a size that are multiples of 4. */
 WEFT_INLINE void weft_line_load_words(uint32_t pair[2], const unsigned char *source, uint32_t bytes,
                                       uint32_t at)
 {
@@ -50,7 +50,7 @@ WEFT_COLD void weft_channel_put_prepared(weft_self *self, struct weft_out *out,
         weft_turn(self);
 }
 
-/* A line of it by each lane of the first warp. After a barrier of all. */
+/* Writes a line of the message by each lane of the first warp. After a barrier of all. */
 WEFT_INLINE void weft_channel_put_by_warp(weft_self *self, struct weft_out *out,
                                           struct weft_head head, const unsigned char *source)
 {

@@ -99,7 +99,7 @@ WEFT_COLD bool weft_post_by_crew(weft_self *self, struct weft_crew crew,
 
 #endif
 
-/* A command that ends as a put at `process` was posted: for flushing and settling. The leader. */
+/* Counts a command that ends as a put at `process`, for flushing and settling. The leader. */
 WEFT_INLINE void weft_post_counted(weft_self *self, int process)
 {
     self->sent++;
@@ -146,7 +146,7 @@ WEFT_INLINE uint32_t weft_text_bytes(const char *text, uint32_t room)
     return length;
 }
 
-/* A value as the host expects it: of a text it says how much has room, which it takes. */
+/* Gives a value as the host expects it: of a text it says how much has room, which it takes. */
 WEFT_COLD weft_log_arg weft_text_value(const char *format, const weft_log_arg *args, int i,
                                        uint32_t *room)
 {
@@ -162,8 +162,8 @@ WEFT_COLD weft_log_arg weft_text_value(const char *format, const weft_log_arg *a
 }
 
 /*
- * An error or a log: format, values, text. Logs have a ring of their own, whose words the host
- * looks at when `said` tells it to. One thread. False: the job has failed.
+ * Posts an error or a log: format, values, text. Logs have a ring of their own, whose words the
+ * host looks at when `said` tells it to. One thread. False: the job has failed.
  */
 WEFT_COLD bool weft_post_text(weft_self *self, enum weft_command_kind kind, uint16_t tag,
                               const char *format, int count, const weft_log_arg *args)

@@ -19,8 +19,8 @@ WEFT_COLD void weft_path_meet_late(weft_self *self, int process)
 }
 
 /*
- * The barrier before something goes to a process by another way than the host: what all threads did
- * before the call comes before it, and so does what went through the host.
+ * Makes the barrier before something goes to a process by another way than the host: what all
+ * threads did before the call comes before it, and so does what went through the host.
  */
 WEFT_INLINE void weft_path_meet(weft_self *self, int process)
 {
@@ -140,7 +140,7 @@ WEFT_COLD void weft_path_put_apart(weft_self *self, weft_win win, struct weft_ro
     weft_turn(self);
 }
 
-/* A put that has been checked, by its way. All threads. */
+/* Makes a put that has been checked, by its way. All threads. */
 WEFT_INLINE void weft_path_put(weft_self *self, weft_win win, const struct weft_route *to,
                                int target, size_t offset, const void *source,
                                const struct weft_shape *shape, int tag)

@@ -28,14 +28,14 @@ WEFT_HOT void weft_mapped_notify(weft_self *self, uint32_t way, const struct wef
         weft_out_talked(self, rest->exposed, rest->process, rest->slot);
 }
 
-/* One more in a barrier word of the process. fenced: what it stands for has been released. */
+/* Adds one to a barrier word of the process. fenced: what it stands for has been released. */
 WEFT_INLINE void weft_peer_tell(struct weft_exposed *exposed, uint32_t word, bool fenced)
 {
     weft_count_add_peer(exposed, &exposed->counters[WEFT_BARRIER_AT + word], fenced);
 }
 
 /*
- * A rank sees its own stores. Random mode, which holds them back, cannot see a kernel's plain
+ * Shows a rank its own stores. Random mode, which holds them back, cannot see a kernel's plain
  * loads: what a rank put into its own part of the window is shown to it at once.
  */
 WEFT_INLINE void weft_here_show(weft_self *self, weft_win win, const unsigned char *target,

@@ -76,7 +76,7 @@ WEFT_INLINE bool weft_queue_write(weft_self *self, int process, struct weft_gda_
     return true;
 }
 
-/* One more of the tag, behind all that was posted. */
+/* Adds one to the tag, behind all that was posted. */
 WEFT_COLD void weft_queue_count(weft_self *self, int process, uint32_t slot, uint32_t tag)
 {
     struct weft_gda_queue *const queue = &self->queues[process];
@@ -186,8 +186,8 @@ WEFT_COLD bool weft_queue_get(weft_self *self, weft_win win, const struct weft_r
     return true;
 }
 
-/* As weft_queue_get; a NIC has sums and comparisons of 8 bytes. The old value is self->fetched if
- * `now`; else it goes to *old. */
+/* Updates, as weft_queue_get gets; a NIC has sums and comparisons of 8 bytes. The old value is
+ * self->fetched if `now`; else it goes to *old. */
 WEFT_COLD bool weft_queue_update(weft_self *self, weft_win win, const struct weft_route *to,
                                  int target, size_t offset, const struct weft_change *change,
                                  bool now, void *old)

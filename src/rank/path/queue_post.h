@@ -11,8 +11,8 @@
 enum { WEFT_QUEUE_BATCH = 32 }; /* slots that a batch leaves without a doorbell, at most */
 
 /*
- * In the sink, which all queues of the rank share: first what a call waits for; then, where nobody
- * looks, old values that nobody wants, and what a flush reads.
+ * Offsets in the sink, which all queues of the rank share: first what a call waits for; then, where
+ * nobody looks, old values that nobody wants, and what a flush reads.
  */
 enum { WEFT_SINK_WANTED = 48, WEFT_SINK_OLD = WEFT_SINK_WANTED, WEFT_SINK_LAST = 56 };
 
@@ -223,7 +223,7 @@ WEFT_COLD void weft_queue_enter(weft_self *self, int process)
         weft_settle(self, process);
 }
 
-/* A call has posted all that it does: the NIC is told, at once or with others of a batch. */
+/* Ends a call that has posted all: the NIC is told, at once or with others of a batch. */
 WEFT_INLINE void weft_queue_posted(weft_self *self, int process)
 {
     struct weft_gda_queue *const queue = &self->queues[process];

@@ -30,7 +30,7 @@ WEFT_INLINE uint64_t weft_trace_now(const weft_self *self)
     return weft_port_ticks();
 }
 
-/* The rank's clock and the device's at the same moment. */
+/* Reads the rank's clock and the device's at the same moment. */
 WEFT_INLINE void weft_trace_clocks(const weft_self *self, uint64_t *now, uint64_t *device)
 {
     (void)self;
@@ -65,8 +65,8 @@ WEFT_INLINE bool weft_records(const weft_self *self)
 }
 
 /*
- * A moment by both clocks: a kernel begins or ends, or goes on. Its first rank tells the host what
- * time it is (runtime/trace/trace.c). The leader; for others it does nothing.
+ * Records a moment by both clocks: a kernel begins or ends, or goes on. Its first rank tells the
+ * host what time it is (runtime/trace/trace.c). The leader; for others it does nothing.
  */
 WEFT_COLD void weft_trace_moment(weft_self *self, enum weft_trace_kind kind)
 {
@@ -103,7 +103,7 @@ WEFT_INLINE void weft_trace_counted(weft_self *self, uint32_t every, uint64_t be
 #endif
 }
 
-/* A region begins or ends now; all but its times is set. The leader, in a traced job. */
+/* Records that a region begins or ends now; all but its times is set. The leader, if traced. */
 WEFT_COLD void weft_trace_mark(weft_self *self, struct weft_trace_event *event)
 {
     WEFT_IN_SHARED(self);

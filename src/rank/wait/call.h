@@ -10,7 +10,7 @@
 #include "rank/wait/wait_cuda.h"
 #endif
 
-/* The leader waits for all. */
+/* Waits, by the leader for all. */
 WEFT_INLINE void weft_wait_led(weft_self *self, uint32_t tag, uint32_t count, const bool nic)
 {
     if (weft_leads(self)) {
@@ -22,7 +22,7 @@ WEFT_INLINE void weft_wait_led(weft_self *self, uint32_t tag, uint32_t count, co
 
 #ifdef __CUDACC__
 
-/* The first warp does. */
+/* Waits, by the first warp for all. */
 WEFT_INLINE void weft_wait_warped(weft_self *self, uint32_t tag, uint32_t count)
 {
     do {

@@ -83,8 +83,8 @@ WEFT_INLINE void weft_look_deep(weft_self *self, uint32_t hot, uint32_t bytes)
 }
 
 /*
- * The message that the wait wanted has been copied: it need not be counted, since it is consumed at
- * once.
+ * Notes that the message that the wait wanted has been copied: it need not be counted, since it is
+ * consumed at once.
  */
 WEFT_INLINE void weft_wanted_taken(weft_self *self, const struct weft_head *head,
                                    struct weft_view view)

@@ -31,7 +31,7 @@ WEFT_INLINE bool weft_leads(const weft_self *self)
 #endif
 }
 
-/* A barrier of a GPU's threads of the rank, and nothing else (weft_join). */
+/* Makes a barrier of a GPU's threads of the rank, and nothing else (weft_join). */
 WEFT_INLINE void weft_block_sync(const weft_self *self)
 {
     (void)self;
@@ -71,7 +71,7 @@ WEFT_COLD void weft_wait_told_over(weft_self *self)
     weft_tell_next(self, &self->waiting->episode);
 }
 
-/* The rank ends, since its job has failed: a wait that it was in stays there, if not yet over. */
+/* Tells that the rank ends, since its job has failed: a wait of its stays, if not yet over. */
 WEFT_INLINE void weft_tell_stopped(weft_self *self)
 {
     if (self->waiting->kind == WEFT_WAIT_NONE)
@@ -136,7 +136,7 @@ WEFT_INLINE bool weft_attend(weft_self *self)
     return WEFT_UNLIKELY(*(volatile uint32_t *)&self->stopped) && weft_attend_to(self);
 }
 
-/* A barrier of all threads of the rank, where it learns what its leader has to say. */
+/* Makes a barrier of all threads of the rank, where it learns what its leader has to say. */
 WEFT_INLINE void weft_join(weft_self *self)
 {
     if (weft_alone(self))
@@ -212,7 +212,7 @@ WEFT_INLINE void weft_check_stop(weft_self *self)
 {
 }
 
-/* The leader's, after operations that do not wait. */
+/* Looks now and then, after operations that do not wait. The leader. */
 WEFT_INLINE void weft_turn(weft_self *self)
 {
     if (WEFT_UNLIKELY(++self->port.turn % WEFT_LOOK_ROUNDS == 0))
@@ -230,7 +230,7 @@ WEFT_COLD bool weft_wait_long(weft_self *self, uint32_t rounds, enum weft_wait_k
     return !weft_look_stop(self);
 }
 
-/* A round of a wait that found nothing, the *rounds-th. False: wait no longer, the rank ends. */
+/* Makes a round of a wait, the *rounds-th that found nothing. False: the rank ends. */
 WEFT_INLINE bool weft_wait_round(weft_self *self, uint32_t *rounds, enum weft_wait_kind kind,
                                  uint64_t a, uint64_t have, uint64_t need)
 {
@@ -239,7 +239,7 @@ WEFT_INLINE bool weft_wait_round(weft_self *self, uint32_t *rounds, enum weft_wa
     return weft_wait_long(self, *rounds, kind, a, have, need);
 }
 
-/* The end of a wait that had so many rounds. */
+/* Ends a wait that had so many rounds. */
 WEFT_INLINE void weft_wait_over(weft_self *self, uint32_t rounds)
 {
     if (WEFT_UNLIKELY(rounds >= WEFT_LOOK_ROUNDS))
@@ -258,9 +258,9 @@ WEFT_INLINE void weft_wait_over(weft_self *self, uint32_t rounds)
 #define weft_has_stopped(self)  ((void)(self), false)
 
 /*
- * A rank whose job has failed does not go on. At the start of every call, and in every wait. The
- * acquire pairs with the release of `stop` (weft_services_are_quiet): the services have read this
- * rank's sources before its stack, or the host program's buffer, is used for something else.
+ * Ends a rank whose job has failed: at the start of every call, and in every wait. The acquire
+ * pairs with the release of `stop` (weft_services_are_quiet): the services have read this rank's
+ * sources before its stack, or the host program's buffer, is used for something else.
  */
 static __attribute__((noinline, cold, unused)) void weft_stop(weft_self *self)
 {

@@ -17,7 +17,7 @@ WEFT_COLD void weft_look_around(weft_self *self)
         weft_give_all(self);
 }
 
-/* The leader. */
+/* Looks for channels now and then. The leader. */
 WEFT_INLINE void weft_look_for_channels(weft_self *self)
 {
     if (WEFT_UNLIKELY(++self->looks % WEFT_LOOK_WAITS == 0))

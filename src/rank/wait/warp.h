@@ -61,7 +61,7 @@ WEFT_INLINE bool weft_warp_consume(weft_self *self, uint32_t tag, uint32_t count
     return there;
 }
 
-/* A round of a wait that found nothing. False: the job has failed. One thread of the warp. */
+/* Makes a round of a wait that found nothing. False: the job failed. One thread of the warp. */
 WEFT_INLINE bool weft_warp_round(weft_self *self, uint32_t *rounds, uint32_t tag, uint32_t have,
                                  uint32_t need)
 {
