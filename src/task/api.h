@@ -167,8 +167,8 @@ WEFT_INLINE void weft_task_take(weft_self *self, struct weft_task_place *p,
         weft_task_begin(self, p, r, turn, kept);
 }
 
-/* A round in which there was nothing to do. It is a wait to the watchdog (WEFT_WAIT_TASKS) if other
- * places have tasks of this one. */
+/* Makes a round in which there was nothing to do. It is a wait to the watchdog (WEFT_WAIT_TASKS) if
+ * other places have tasks of this one. */
 WEFT_INLINE void weft_task_pause(weft_self *self, const struct weft_task_place *p, uint32_t *rounds)
 {
     const uint32_t gone = weft_load_relaxed_u32(&p->gone);

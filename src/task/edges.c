@@ -210,7 +210,7 @@ static bool find_spaces(struct walk *w)
 
 /* ---- live accesses --------------------------------------------------------------------------- */
 
-/* The task that is walked waits for `task`, unless it is known to. */
+/* Lets the task that is walked wait for `task`, unless it is known to. */
 static void wait_for(struct walk *w, uint32_t task, bool before)
 {
     if (w->seen[before][task] == w->task + 1)
@@ -222,7 +222,7 @@ static void wait_for(struct walk *w, uint32_t task, bool before)
         all->edge[all->edges++] = before ? task | WEFT_TASK_BEFORE : task;
 }
 
-/* A cell's accesses of one kind against one of the task; dead ones leave the list. */
+/* Meets a cell's accesses of one kind with one of the task; dead ones leave the list. */
 static void meet(struct walk *w, uint32_t *list, const struct piece *piece, bool write)
 {
     while (*list != 0) {

@@ -13,19 +13,19 @@
 
 #include "task/steal.h"
 
-/* A report: 16 bits of the phase, 48 of the count. */
+/* Makes a report: 16 bits of the phase, 48 of the count. */
 WEFT_INLINE uint64_t weft_task_report(uint32_t phase, uint64_t completed)
 {
     return (uint64_t)phase << 48 | (completed & 0xffffffffffffu);
 }
 
-/* The books of the phase that ends. */
+/* Index of the books of the phase that ends. */
 WEFT_INLINE uint32_t weft_task_closing(const struct weft_task_place *p)
 {
     return weft_task_books_after(p->closed) ^ 1;
 }
 
-/* The books of this place are even, and its host program is done: says so. All threads. */
+/* Reports when the books of this place are even, and its host program is done. All threads. */
 WEFT_INLINE void weft_task_even(weft_self *self, struct weft_task_place *p,
                                 struct weft_task_rank *r)
 {

@@ -29,7 +29,7 @@ static int compare_spots(const void *a, const void *b)
     return x->task < y->task ? -1 : 1;
 }
 
-/* The first place that may run it, from one on. -1: none may. */
+/* Finds the first place that may run it, from one on. -1: none may. */
 static int home_from(const weft_job *job, uint32_t flags, int first)
 {
     for (int i = 0, p = first; i < job->numbers.processes;
@@ -131,7 +131,7 @@ static weft_status plan_by(struct weft_recording *r, const char *call)
     return resumed != WEFT_OK ? resumed : status;
 }
 
-/* The guesses, but each place gets a task, so that its speed becomes known. */
+/* Sets the guesses, but each place gets a task, so that its speed becomes known. */
 static void guess_speeds(struct weft_recording *r)
 {
     const int places = r->job->numbers.processes;

@@ -60,7 +60,7 @@ static void describe(struct weft_task_place *p, const weft_job *job, const weft_
     p->recorded.home = p->me;
 }
 
-/* So many lines of memory, all zero. */
+/* Makes so many lines of memory, all zero. */
 static void *make_lines(size_t bytes)
 {
     void *const lines = aligned_alloc(64, bytes);
@@ -159,7 +159,7 @@ static weft_status check(weft_job *job, const weft_task_kernel *kernel, const vo
     return WEFT_OK;
 }
 
-/* The place that ranks see, and the kernel. Collective. */
+/* Starts the place that ranks see, and the kernel. Collective. */
 static weft_status start(weft_job *job, struct weft_tasks *tasks, const weft_task_kernel *kernel)
 {
     struct weft_task_place *const p = &tasks->place;

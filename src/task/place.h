@@ -318,7 +318,7 @@ WEFT_INLINE void weft_task_wake(weft_self *self)
 #endif
 }
 
-/* The bytes of a piece of data. */
+/* Rows, and bytes, of a piece of data. */
 WEFT_INLINE uint64_t weft_task_rows(const weft_task_data_desc *data)
 {
     return data->rows > 1 ? data->rows : 1;

@@ -74,7 +74,7 @@ static void met(void *context, uint32_t data, uint32_t with, int later, bool cov
 
 /* ---- copies ---------------------------------------------------------------------------------- */
 
-/* A task that copies a piece from one storage to another. */
+/* Adds a task that copies a piece from one storage to another. */
 static void add_copy(struct plan *plan, int which, int32_t home, uint32_t number,
                      const struct weft_recorded_data *from, int32_t storage)
 {
@@ -116,7 +116,7 @@ static struct weft_recorded_data part_of(const struct weft_recorded_data *data,
     return part;
 }
 
-/* A task as it was recorded, with the copies behind it. */
+/* Adds a task as it was recorded, with the copies behind it. */
 static void add_task(struct plan *plan, const struct weft_recorded_task *task)
 {
     const struct weft_recorded *const all = &plan->r->recorded;

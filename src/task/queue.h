@@ -12,7 +12,7 @@
 
 /* ---- slots that are free --------------------------------------------------------------------- */
 
-/* A free slot of the rank + 1; 0: there is none. The last one is for tasks of other places, which
+/* Takes a free slot: slot + 1; 0: there is none. The last one is for tasks of other places, which
  * wait for nothing: so that places whose tasks wait for each other do not fill up. Its leader. */
 WEFT_INLINE uint32_t weft_task_slot_take(struct weft_task_place *p, struct weft_task_rank *r,
                                          bool last)
@@ -68,7 +68,7 @@ WEFT_INLINE bool weft_task_push(struct weft_task_place *p, struct weft_task_rank
     }
 }
 
-/* The newest slot + 1; 0: it is empty. By its leader. */
+/* Takes the newest slot: slot + 1; 0: the deque is empty. By its leader. */
 WEFT_INLINE uint32_t weft_task_pop(struct weft_task_place *p, struct weft_task_rank *r)
 {
     for (;;) {
@@ -82,7 +82,7 @@ WEFT_INLINE uint32_t weft_task_pop(struct weft_task_place *p, struct weft_task_r
     }
 }
 
-/* The oldest slot + 1; 0: it is empty. Any leader of the place. */
+/* Takes the oldest slot: slot + 1; 0: the deque is empty. Any leader of the place. */
 WEFT_INLINE uint32_t weft_task_rob(struct weft_task_place *p, struct weft_task_rank *r)
 {
     for (;;) {
@@ -108,7 +108,7 @@ WEFT_INLINE void weft_task_ring_set(struct weft_task_place *p, struct weft_task_
                                   ORDER_task_give);
 }
 
-/* The oldest slot + 1; 0: it is empty. */
+/* Takes the oldest slot: slot + 1; 0: the ring is empty. */
 WEFT_INLINE uint32_t weft_task_ring_take(struct weft_task_place *p, struct weft_task_ring *ring)
 {
     for (;;) {
@@ -147,7 +147,7 @@ WEFT_INLINE void weft_task_ready(weft_self *self, struct weft_task_place *p,
     weft_task_wake(self);
 }
 
-/* A slot + 1 to run next; 0: this place has none. The leader. */
+/* Finds a slot to run next: slot + 1; 0: this place has none. The leader. */
 WEFT_INLINE uint32_t weft_task_find(struct weft_task_place *p, struct weft_task_rank *r)
 {
     enum { LOOKS = 16 }; /* looks at other ranks, from a random one on */

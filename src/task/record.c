@@ -184,8 +184,8 @@ static int home_of(const weft_task_desc *desc)
     return 0;
 }
 
-/* As weft_tasks_add_at. Flags that keep a task from this place are no matter where it has another
- * home. */
+/* Adds as weft_tasks_add_at. Flags that keep a task from this place are no matter where it has
+ * another home. */
 static weft_status add(weft_recording *r, const char *call, const weft_task_desc *desc, int home,
                        uint64_t spot)
 {

@@ -30,7 +30,7 @@ WEFT_INLINE bool weft_task_has_tickets(const struct weft_task_place *p)
     return (weft_load_relaxed_u64(&p->ticket) & WEFT_TASK_OVER) == 0;
 }
 
-/* The service hears of a run, when none is under way. The leader. */
+/* Begins a run, of which the service has heard, when none is under way. The leader. */
 WEFT_INLINE void weft_task_run_begin(weft_self *self, struct weft_task_place *p,
                                      const struct weft_task_entry *entry)
 {
@@ -96,7 +96,7 @@ WEFT_INLINE void weft_task_ticket(weft_self *self, struct weft_task_place *p,
     }
 }
 
-/* A round of a wait for `edge`, whose task has done `have` epochs. False: the rank ends. The
+/* Makes a round of a wait for `edge`, whose task has done `have` epochs. False: the rank ends. The
  * leader. */
 WEFT_INLINE bool weft_task_await_round(weft_self *self, uint32_t *rounds,
                                        const struct weft_task_going *going, uint32_t edge,
@@ -188,7 +188,7 @@ WEFT_INLINE void weft_task_await(weft_self *self, struct weft_task_place *p,
 
 #endif
 
-/* The next step, when what it waits for is done. All threads; one on the CPU device. */
+/* Begins the next step, when what it waits for is done. All threads; one on the CPU device. */
 WEFT_COLD void weft_task_step_begin(weft_self *self, struct weft_task_place *p,
                                     struct weft_task_rank *r, struct weft_task_going *going)
 {

@@ -50,7 +50,7 @@ static inline bool weft_recorded_writes(const struct weft_recorded_data *data)
     return weft_recorded_has_bytes(data) && (data->desc.mode & WEFT_TASK_OUT) != 0;
 }
 
-/* Room for one more in a list of `count`, which has room for 256, or to the next power of two. */
+/* Makes room for one more in a list of `count`: 256, or to the next power of two. */
 static inline bool weft_recorded_grow(void **list, uint64_t count, size_t bytes)
 {
     if (count != 0 && (count < 256 || (count & (count - 1)) != 0))

@@ -28,7 +28,7 @@ static void waits_for_recorded(const struct weft_job *job, const struct weft_wai
              number, name);
 }
 
-/* The last task that went to another place. */
+/* Names the last task that went to another place. */
 static void waits_for(const struct weft_job *job, const struct weft_wait_seen *wait, char *text,
                       size_t bytes)
 {

@@ -10,7 +10,7 @@
 
 #include "task/queue.h"
 
-/* What a failure of the rank names: place, body and number of its task. */
+/* Packs what a failure of the rank names: place, body and number of its task. */
 WEFT_INLINE uint64_t weft_task_work(int32_t home, uint32_t body, uint32_t number)
 {
     return ((uint64_t)home + 1) << 40 | (uint64_t)(body & 0xff) << 32 | number;
@@ -29,7 +29,7 @@ WEFT_COLD void weft_task_mark(weft_self *self, int32_t home, uint32_t number, ui
     weft_trace_mark(self, &event);
 }
 
-/* One word may be of another task than the next: this is for people. */
+/* Names a task, for people: one word may be of another task than the next. */
 WEFT_INLINE void weft_task_tell(struct weft_task_named *named,
                                 const struct weft_task_record *record, uint32_t at)
 {
@@ -49,7 +49,7 @@ WEFT_INLINE bool weft_task_is_cancelled(const struct weft_task_place *p,
                record->generation;
 }
 
-/* All calls of the slot's task are over; it is this place's own. */
+/* Completes a task of this place: all calls of the slot are over. */
 WEFT_COLD void weft_task_complete(weft_self *self, struct weft_task_place *p, uint32_t slot,
                                   uint32_t status)
 {
@@ -140,7 +140,7 @@ WEFT_INLINE void weft_task_pitch_of(weft_task_data_desc *data)
         data->pitch = data->bytes;
 }
 
-/* The record of a good one; whose it is follows. */
+/* Fills in the record of a good task, but for whose it is. */
 WEFT_INLINE void weft_task_fill(struct weft_task_record *record, const weft_task_desc *desc)
 {
     record->body = desc->body;

@@ -64,8 +64,8 @@ WEFT_INLINE uint32_t weft_task_listen(struct weft_task_place *p, struct weft_tas
     return n;
 }
 
-/* The records of n entries into their slots, all threads: those that run them see them after what
- * the leader does next. */
+/* Copies the records of n entries into their slots, all threads: those that run them see them after
+ * what the leader does next. */
 WEFT_INLINE void weft_task_fetch(weft_self *self, struct weft_task_place *p,
                                  const struct weft_task_heard *heard, uint32_t n)
 {

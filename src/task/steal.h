@@ -31,7 +31,7 @@ WEFT_COLD void weft_task_post(weft_self *self, struct weft_task_place *p, struct
         weft_count_nudge(self->state->process_table[to].exposed);
 }
 
-/* The calls of a task of another place are over, and what they wrote is there. All threads. */
+/* Sends back a task of another place: its calls are over, what they wrote is there. All threads. */
 WEFT_INLINE void weft_task_send_back(weft_self *self, struct weft_task_place *p,
                                      struct weft_task_rank *r, const weft_task_self *task,
                                      uint32_t status)
@@ -85,7 +85,7 @@ WEFT_INLINE void weft_task_returns(weft_self *self, struct weft_task_place *p,
 
 /* ---- giving ---------------------------------------------------------------------------------- */
 
-/* The flags that keep a task from a place: both, where its kind is not known. */
+/* Gives the flags that keep a task from a place: both, where its kind is not known. */
 WEFT_INLINE uint32_t weft_task_barred(const struct weft_task_place *p, int32_t place)
 {
     if (place >= 32)

@@ -46,7 +46,7 @@ void weft_tasks_posted(weft_job *job, enum weft_task_what what, uint32_t a)
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-/* A name for a task that is about to be, which its record has. False: all are in use. */
+/* Takes a name for a task that is about to be, which its record has. False: all are in use. */
 static bool take_name(struct weft_tasks *tasks, struct weft_task_record *record)
 {
     for (uint32_t i = 0; i < WEFT_TASK_STATES; i++) {
@@ -107,7 +107,7 @@ weft_status weft_task_create(weft_job *job, const weft_task_desc *desc, weft_tas
     return weft_host_leave(job, create(job, self, host_name, desc, task));
 }
 
-/* The word of a task's state. */
+/* Finds the word of a task's state. */
 static weft_status find_state(weft_job *job, const char *call, weft_task_id task, uint32_t **state)
 {
     struct weft_tasks *tasks;

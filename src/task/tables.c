@@ -114,7 +114,7 @@ static struct weft_task_copy copy_of(const struct weft_recording *r,
                                    .rows = weft_task_rows(&to->desc)};
 }
 
-/* A task's edges, data, arguments, and who is told, behind what is there already. */
+/* Fills in a task's edges, data, arguments, and who is told, behind what is there already. */
 static void fill_lists(const struct local *local, const struct weft_task_tables *tables, uint32_t t,
                        struct counts *at, struct weft_task_step *step)
 {
@@ -151,7 +151,7 @@ static void fill_lists(const struct local *local, const struct weft_task_tables 
     at->arguments += task->room;
 }
 
-/* The content of `tables` of a copy. Ranks share calls out beforehand. */
+/* Fills in `tables` of a copy. Ranks share calls out beforehand. */
 static void fill(const struct local *local, const struct weft_task_tables *tables)
 {
     struct counts at = {.steps = 0};

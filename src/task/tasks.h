@@ -30,15 +30,15 @@ struct weft_tasks {
 /* Finds the tasks of this job, if they have begun; else STATE, and an error said. */
 weft_status weft_tasks_of(weft_job *job, const char *call, struct weft_tasks **tasks);
 
-/* Whether it is a task of this place; else ARGUMENT, and an error said. */
+/* Checks that it is a task of this place; else ARGUMENT, and an error said. */
 weft_status weft_task_check(weft_job *job, const struct weft_tasks *tasks, const char *call,
                             const weft_task_desc *desc);
 
-/* The next entry for the ranks of this place; may wait for space. Then it is posted. */
+/* Gives the next entry for this place's ranks; may wait for space. weft_tasks_posted posts it. */
 struct weft_task_entry *weft_tasks_entry(weft_job *job, weft_self *self);
 void weft_tasks_posted(weft_job *job, enum weft_task_what what, uint32_t a);
 
-/* The body of a task of the recording that runs; its number, and its place. */
+/* Names the body of a task of the recording that runs; its number, and its place. */
 const char *weft_recorded_name(const struct weft_tasks *tasks, uint32_t task, uint32_t *number,
                                int *home);
 /* Whether ranks of this place load and store in a window at a place as they do in their own. */
