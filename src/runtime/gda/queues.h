@@ -81,7 +81,7 @@ weft_status weft_queues_reset(struct weft_job *job);
 /* Whether all that ranks posted is complete. */
 bool weft_queues_quiet(const struct weft_job *job);
 
-/* A process exposes memory under a key; it begins at `base` there. Table lock held. */
+/* Notes that a process exposes memory under a key; it begins at `base` there. Table lock held. */
 void weft_queues_region(struct weft_job *job, int process, uint64_t key, uint64_t base);
 /* Finds a region by rkey. False: there is none. Takes the table lock. */
 bool weft_queues_find(struct weft_job *job, int process, uint32_t rkey,

@@ -168,7 +168,7 @@ static struct arrival *await(struct weft_job *job, enum weft_exchange_op op, int
     return a;
 }
 
-/* The others wait for this process's frame: without memory for it the job has to end. */
+/* Sends this process's frame. The others wait for it: without memory for it the job has to end. */
 static weft_status send_mine(struct weft_job *job, enum weft_exchange_op op, const void *mine,
                              size_t bytes)
 {

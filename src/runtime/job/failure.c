@@ -97,7 +97,7 @@ weft_status weft_job_agree_failure(struct weft_job *job)
     return weft_job_status(job);
 }
 
-/* A process was lost, or one ends the job. */
+/* Takes a frame: a process was lost, or one ends the job. */
 static void failure_frame(struct weft_job *job, const struct weft_frame *frame)
 {
     struct abort_frame abort = {0};

@@ -133,7 +133,7 @@ static inline weft_status weft_refuse(struct weft_job *job, weft_status status)
     return status;
 }
 
-/* As weft_refuse, and logs the error. */
+/* Refuses as weft_refuse, and logs the error. */
 #define weft_refused(job, status, ...) weft_refuse((job), weft_err((status), __VA_ARGS__))
 
 /* Copies between any memories, on the caller's stream; done when it returns. */
@@ -161,7 +161,7 @@ static inline void weft_job_host_free(struct weft_job *job, void *memory)
         job->device_ops->host_free(job->device, memory);
 }
 
-/* A kernel runs, or has run and weft_finish has not ended. Any thread. */
+/* Whether a kernel runs, or has run and weft_finish has not ended. Any thread. */
 static inline bool weft_job_started(const struct weft_job *job)
 {
     return __atomic_load_n(&job->ranks.started, __ATOMIC_ACQUIRE);
@@ -186,7 +186,7 @@ weft_status weft_job_agree_failure(struct weft_job *job);
 #define weft_job_cannot(job, status, format, ...)                                                  \
     weft_job_fail((job), (status), "process %d cannot " format ": %s", (job)->numbers.process,     \
                   ##__VA_ARGS__, weft_err_last())
-/* The job has failed: an abort frame arrived, or a process was lost. Monitor only. */
+/* Notes that the job has failed: an abort frame arrived, or a process was lost. Monitor only. */
 void weft_job_failed(struct weft_job *job, weft_status status, const char *text);
 static inline weft_status weft_job_status(const struct weft_job *job)
 {

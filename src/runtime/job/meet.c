@@ -129,7 +129,7 @@ static bool maps_unlike(const struct weft_job *job, const struct weft_process *p
            process->kind == WEFT_KIND_CPU && job->ranks.image != NULL;
 }
 
-/* The path to one other process, and why. */
+/* Chooses the path to one other process, and says why. */
 static weft_status choose_path(struct weft_job *job, int p, const struct hello *hello)
 {
     const bool forced = job->config.path == WEFT_PATH_QUEUE;

@@ -23,8 +23,8 @@
 static const uint64_t TOLD_WITHIN_NS = 2000000000; /* ns: an error comes back to its sender */
 
 /*
- * The steps in which one process may fail while the others go on: an error is the job's then, which
- * every process says once (tell_why).
+ * Makes the steps in which one process may fail while the others go on: an error is the job's then,
+ * which every process says once (tell_why).
  */
 static weft_status open_together(struct weft_job *job)
 {
@@ -159,8 +159,8 @@ static weft_status release(struct weft_job *job, bool orderly)
 }
 
 /*
- * The others end too: they learn why, or, if not even that can be told, that this process is gone.
- * True: they do.
+ * Ends the others, too: they learn why, or, if not even that can be told, that this process is
+ * gone. True: they do.
  */
 static bool tell_why(struct weft_job *job, weft_status status)
 {

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * The memory that an ask is about; NULL: this process does not expose it. By its key, as for a put:
- * this process may come to know of a window later than another that uses it.
+ * Finds the memory that an ask is about; NULL: this process does not expose it. By its key, as for
+ * a put: this process may come to know of a window later than another that uses it.
  */
 static unsigned char *find_exposed(struct weft_job *job, const struct weft_ask *ask)
 {
@@ -186,8 +186,7 @@ weft_status weft_answer_take(void *context, const struct weft_net_delivery *deli
     return WEFT_OK;
 }
 
-/* A word that others may update meanwhile is loaded undivided, into the mailbox. Whether it is one
- * that is there. */
+/* Loads a word, undivided, as others may update it, into the mailbox. False: it is no such word. */
 static bool load_word(struct weft_job *job, const struct weft_ask *ask, unsigned char *to)
 {
     const bool word = ask->height == 1 && (ask->width == 4 || ask->width == 8);

@@ -62,7 +62,7 @@ bool weft_delivery_reached(void *context, uint64_t mark, bool *there)
 /* ---- notices ------------------------------------------------------------------------------- */
 
 /*
- * One more of a counter, behind its data: of the host program, which looks at once, in the host's
+ * Adds one to a counter, behind its data: of the host program, which looks at once, in the host's
  * memory; of a rank by the stream. False: the device failed.
  */
 static bool count(struct weft_job *job, uint32_t index, bool host)

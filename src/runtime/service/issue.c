@@ -144,7 +144,7 @@ static void take_rows(const struct weft_job *job, struct weft_net_put *put, uint
     put->source_pitch = source_pitch;
 }
 
-/* The rows of a part that is there, or of a put that the network reads itself. OK: all are
+/* Issues the rows of a part that is there, or of a put that the network reads itself. OK: all are
  * accepted; else as weft_request_hand_over. */
 static weft_status issue_part(struct weft_job *job, struct weft_part *part)
 {
@@ -171,7 +171,7 @@ static weft_status issue_part(struct weft_job *job, struct weft_part *part)
     return WEFT_OK;
 }
 
-/* A staged put. True: all of it is accepted. */
+/* Issues a staged put. True: all of it is accepted. */
 static bool issue_staged(struct weft_job *job, struct weft_request *request)
 {
     struct weft_part *part;
@@ -199,7 +199,7 @@ static bool issue_staged(struct weft_job *job, struct weft_request *request)
     return request->row == request->rows;
 }
 
-/* A put that the network reads itself, or a notice. True: all of it is accepted. */
+/* Issues a put that the network reads itself, or a notice. True: all of it is accepted. */
 static bool issue_whole(struct weft_job *job, struct weft_request *request)
 {
     request->whole.rows = request->rows;

@@ -102,7 +102,7 @@ static void take_within(struct weft_request *request, const struct weft_command 
     memcpy(request->payload, words, request->width);
 }
 
-/* A put, a notification or a barrier's notice. */
+/* Takes a put, a notification or a barrier's notice. */
 static enum weft_taken take_put(struct weft_job *job, uint32_t slot,
                                 const struct weft_command *command)
 {
@@ -200,7 +200,7 @@ enum { FAR = 6, NEAR = 2, LINES = 7 }; /* ranks ahead; lines of a payload */
 /* Ranks served between two looks at the network: a packet to another host is a system call. */
 enum { TURNS = 16, FAR_TURNS = 128 };
 
-/* The progress task's: commands of all ranks, and the flush that the main thread waits for. */
+/* Takes commands of all ranks, and does the flush that the main thread waits for. Progress task. */
 static bool manager_round(struct weft_job *job)
 {
     const uint32_t slots = weft_job_slots(job);

@@ -16,7 +16,7 @@ struct weft_job;
 struct weft_stage;
 struct weft_softnic_work;
 
-/* In front of a record of a pool: those of one size that are idle, which go with the job. */
+/* Head of a record of a pool, in a list of idle ones of one size; they go with the job. */
 struct weft_pooled {
     struct weft_pooled *next;
 };
@@ -138,7 +138,7 @@ bool weft_proxy_serve(struct weft_job *job, uint32_t slot);
 void weft_flush_process(struct weft_job *job, int process);
 void weft_request_sent(void *job, void *part);
 void weft_request_delivered(void *job, void *part);
-/* The host memory through which puts go whose source the network cannot read; 0: there are none. */
+/* Bytes of host memory for puts whose source the network cannot read; 0: there is none. */
 size_t weft_requests_stage_bytes(const struct weft_job *job);
 /* Prepares requests before the services start. Errors: MEMORY. */
 weft_status weft_requests_open(struct weft_job *job);

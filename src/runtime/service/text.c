@@ -15,8 +15,8 @@
 #include <string.h>
 
 /*
- * The length of the conversion at text[0] == '%': up to and including its letter; 0 if it is broken
- * or has a width or precision of 1000 or more.
+ * Measures the conversion at text[0] == '%': up to and including its letter; 0 if it is broken or
+ * has a width or precision of 1000 or more.
  */
 static size_t conversion(const char *text, size_t bytes)
 {
@@ -75,7 +75,7 @@ struct arguments {
     uint32_t left, text_left; /* values; bytes of text */
 };
 
-/* The next value; string becomes its text, if it is one. */
+/* Takes the next value; string becomes its text, if it is one. */
 static weft_log_arg next_argument(struct arguments *from, char string[WEFT_LOG_TEXT + 1])
 {
     weft_log_arg arg;

@@ -67,7 +67,7 @@ static void collective_close(struct weft_job *job)
         clear(&job->space.gatherings[i]);
 }
 
-/* The gathering of a communicator, begun if this is its first contribution; NULL: no memory. */
+/* Finds a communicator's gathering, begun if this is its first contribution; NULL: no memory. */
 static struct weft_gathering *gathering_of(struct weft_job *job, const struct weft_comm_entry *comm)
 {
     struct weft_gathering *g = &job->space.gatherings[weft_handle_index(comm->handle)];

@@ -29,9 +29,9 @@ void weft_contribution_place(struct weft_job *job, weft_comm claim, uint64_t bas
 weft_status weft_entry_check(const struct weft_job *job, bool alone,
                              const struct weft_contribution *c);
 /*
- * The entry of a window for that member, whose memory is mapped, so only if there is a window;
- * brief: it may have ended, and its memory be freed, before this process hears of it. Table lock
- * held.
+ * Fills in the entry of a window for that member, whose memory is mapped, so only if there is a
+ * window; brief: it may have ended, and its memory be freed, before this process hears of it. Table
+ * lock held.
  */
 void weft_entry_fill(struct weft_job *job, struct weft_member member, bool alone, bool brief,
                      const struct weft_contribution *c, struct weft_window_entry *entry);

@@ -33,7 +33,7 @@ static struct weft_announced *find_announced(const struct weft_job *job, int pro
     return NULL;
 }
 
-/* A free place; NULL: no memory. Table lock held. */
+/* Finds a free place; NULL: no memory. Table lock held. */
 static struct weft_announced *new_place(struct weft_job *job)
 {
     const uint32_t count = job->space.announced_count;

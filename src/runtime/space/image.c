@@ -111,7 +111,7 @@ static struct weft_image_layout lay_out(const struct weft_job *job)
     return at;
 }
 
-/* The place of an index, in a table of so many (tables.h: which are shared). */
+/* Finds the place of an index, in a table of so many (tables.h: which are shared). */
 static void *place_of(const struct weft_image *image, size_t first, const size_t each[2],
                       uint32_t count, uint32_t index)
 {
@@ -305,7 +305,7 @@ void weft_image_count(struct weft_job *job, uint32_t index)
 
 /* ---- entries of the tables ---- */
 
-/* A communicator is gone: its barrier words begin anew. */
+/* Clears the barrier words of a communicator that is gone. */
 static weft_status clear_words(struct weft_job *job, uint32_t index)
 {
     const uint32_t start = (uint32_t)job->config.counter_start;

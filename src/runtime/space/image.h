@@ -32,12 +32,12 @@ struct weft_image {
 weft_status weft_image_open(struct weft_job *job);
 void weft_image_close(struct weft_job *job);
 
-/* The tables for the ranks of a kernel, with what is in them already. Table lock held. */
+/* Makes the tables for the ranks of a kernel, with what is in them already. Table lock held. */
 weft_status weft_image_prepare(struct weft_job *job);
 /* Zero notifications, no barrier under way: before a run, while nobody adds. */
 weft_status weft_image_reset(struct weft_job *job);
 
-/* The counters of the tags of all slots, after a run, while nobody counts: by a copy from the
+/* Gives the counters of the tags of all slots, after a run, while nobody counts: by a copy from the
  * device where there is an image, which also brings how many channels were taken, with what NICs
  * counted there. NULL: that failed. */
 const struct weft_counter *weft_image_counters(struct weft_job *job);
@@ -45,11 +45,11 @@ const struct weft_counter *weft_image_counters(struct weft_job *job);
 /* Points a rank's state to the image. */
 void weft_image_place(struct weft_job *job, weft_self *self);
 
-/* An entry of the tables was made or dropped. Table lock held; visible to ranks on return. */
+/* Writes an entry that was made or dropped. Table lock held; visible to ranks on return. */
 void weft_image_comm(struct weft_job *job, weft_comm comm);
 void weft_image_window(struct weft_job *job, weft_win win);
 
-/* One more in the host's word of a counter, after all that the receive stream copied. */
+/* Adds one to the host's word of a counter, after all that the receive stream copied. */
 void weft_image_count(struct weft_job *job, uint32_t index);
 
 #endif

@@ -161,7 +161,7 @@ weft_status weft_unregister(weft_job *job, void *base)
                               base);
 }
 
-/* A region that covers the range and belongs to the program, or to this creation. */
+/* Finds a region that covers the range and belongs to the program, or to this creation. */
 static const struct weft_region *find_region(const struct weft_job *job, weft_comm comm,
                                              const void *base, size_t bytes, uint64_t *offset)
 {

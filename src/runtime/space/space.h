@@ -113,8 +113,8 @@ void weft_memory_release(struct weft_job *job, weft_win win);
  */
 void *weft_memory_mapped(struct weft_job *job, int process, uint32_t segment, uint64_t offset,
                          uint64_t bytes, bool brief);
-/* As weft_malloc, for a caller that goes on without: the error is not the job's. NULL: *status says
- * why, MEMORY or one of the job's. */
+/* Allocates as weft_malloc, for a caller that goes on without: the error is not the job's. NULL:
+ * *status says why, MEMORY or one of the job's. */
 void *weft_memory_take(struct weft_job *job, size_t bytes, weft_status *status);
 
 /* ---- exposure.c ---- */

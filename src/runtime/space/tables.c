@@ -17,7 +17,7 @@ void weft_tables_close(struct weft_state *state)
         free(state->comms[i].member);
 }
 
-/* The entry's next handle: its index with a generation that it has not had lately. */
+/* Makes the entry's next handle: its index with a generation that it has not had lately. */
 static uint32_t next_handle(uint32_t index, uint32_t *generation)
 {
     *generation = (*generation + 1) & ((1u << WEFT_GENERATION_BITS) - 1);
@@ -53,7 +53,7 @@ static void place_members(const struct weft_state *state, struct weft_comm_entry
     entry->leader_index = leader_of[state->process];
 }
 
-/* The ranks by process: counted, then placed from the last to the first. */
+/* Sorts the ranks by process: counted, then placed from the last to the first. */
 static void sort_members(struct weft_comm_entry *entry, const int32_t *leader_of)
 {
     for (int32_t i = 0; i < entry->members; i++)

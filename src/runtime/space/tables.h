@@ -29,7 +29,7 @@ void weft_comm_clear(struct weft_state *state, weft_comm comm);
 weft_status weft_window_make(struct weft_state *state, bool local, weft_comm comm,
                              struct weft_window_entry *entry, weft_win *win);
 
-/* The entries of valid handles, else NULL. */
+/* Find the entries of valid handles, else NULL. */
 struct weft_comm_entry *weft_comm_find(const struct weft_state *state, weft_comm comm);
 struct weft_window *weft_window_find(const struct weft_state *state, weft_win win);
 

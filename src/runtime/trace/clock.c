@@ -82,7 +82,7 @@ static const struct weft_trace_clock *clock_at(const struct weft_trace *trace, u
     return &trace->runs[run % WEFT_TRACE_RUNS];
 }
 
-/* The run during which the device's clock showed this time; the oldest that is known, if none. */
+/* Finds the run during which the device's clock showed this time; else the oldest that is known. */
 static const struct weft_trace_clock *clock_of(const struct weft_trace *trace, uint64_t time)
 {
     const uint32_t kept = trace->runs_count < WEFT_TRACE_RUNS ? trace->runs_count : WEFT_TRACE_RUNS;

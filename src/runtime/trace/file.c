@@ -69,7 +69,7 @@ static int write_at(struct weft_trace_file *file, off_t at, const char *text)
     return good && fflush(file->out) == 0 ? 0 : errno;
 }
 
-/* An empty list of events. */
+/* Begins an empty list of events. */
 static int begin_anew(struct weft_trace_file *file)
 {
     if (ftruncate(file->fd, 0) != 0)

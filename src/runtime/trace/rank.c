@@ -39,13 +39,13 @@ static const struct weft_trace_event *event_at(const struct walk *w, uint64_t i)
     return &w->log->event[i & (w->trace->most - 1)];
 }
 
-/* A look's time is known by the device's clock, too. */
+/* Gives the time of a look, which is known by the device's clock, too. */
 static uint64_t axis_of_look(const struct walk *w, const struct weft_trace_event *look)
 {
     return weft_trace_axis(w->trace, look->end, w->device);
 }
 
-/* A time of event i. */
+/* Gives a time of event i on the axis. */
 static uint64_t axis(struct walk *w, uint64_t i, uint64_t time)
 {
     if (w->counts)
@@ -59,7 +59,7 @@ static uint64_t begin_of(struct walk *w, uint64_t i)
     return weft_trace_is_look(event) ? axis_of_look(w, event) : axis(w, i, event->begin);
 }
 
-/* The end of what never ended: that of the run, or now. */
+/* Gives the end of what never ended: that of the run, or now. */
 static uint64_t end_of(struct walk *w, uint64_t i)
 {
     const struct weft_trace_event *event = event_at(w, i);

@@ -44,7 +44,7 @@ struct weft_trace_ticks {
 bool weft_trace_ticks_begin(struct weft_trace_ticks *t, const struct weft_trace_log *log,
                             uint64_t first, uint64_t count, uint64_t most, double rate);
 
-/* A time of event `number`, which is no less than that of the call before. */
+/* Converts a time of event `number`, which is no less than that of the call before. */
 uint64_t weft_trace_ticks_at(struct weft_trace_ticks *t, uint64_t number, uint64_t ticks);
 
 #endif

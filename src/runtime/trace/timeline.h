@@ -14,7 +14,7 @@ weft_status weft_trace_prepare(struct weft_job *job);
 void weft_trace_free_ranks(struct weft_job *job);
 /* Gives a rank its log. */
 void weft_trace_place(struct weft_job *job, weft_self *self);
-/* A kernel is about to be launched (fills in launch->clock), or has ended. */
+/* Note that a kernel is about to be launched (fills in launch->clock), and that it has ended. */
 void weft_trace_launch(struct weft_job *job, struct weft_launch *launch);
 void weft_trace_ran(struct weft_job *job);
 /*
@@ -24,7 +24,7 @@ void weft_trace_ran(struct weft_job *job);
  */
 weft_status weft_trace_write(struct weft_job *job, bool last);
 void weft_trace_close(struct weft_job *job);
-/* A round of a service that did something, from `begin` on. Its progress lock held. */
+/* Notes a round of a service that did something, from `begin` on. Its progress lock held. */
 void weft_trace_round(struct weft_job *job, enum weft_net_side side, uint64_t begin);
 /* Notes what the network did, in a job with a timeline. The side's progress lock held. */
 void weft_trace_net(struct weft_job *job, enum weft_net_side side, int process, uint32_t notice,

@@ -104,7 +104,7 @@ weft_status weft_trace_prepare(struct weft_job *job)
     return WEFT_OK;
 }
 
-/* A rank's, in device memory. */
+/* Finds a rank's log, in device memory. */
 static struct weft_trace_log *log_of(const struct weft_trace *trace, uint32_t slot)
 {
     return (struct weft_trace_log *)(void *)(trace->memory + (slot - 1) * trace->each_bytes);
@@ -219,7 +219,7 @@ static weft_status write_rank(struct weft_job *job, uint32_t slot, struct weft_t
     return WEFT_OK;
 }
 
-/* The next event of the rank is its first. */
+/* Forgets a rank's events: its next one is its first. */
 static weft_status forget_rank(struct weft_job *job, uint32_t slot)
 {
     struct weft_trace *trace = job->trace;
@@ -253,7 +253,7 @@ static weft_status write_ranks(struct weft_job *job)
     return status;
 }
 
-/* The services go on meanwhile; what they hold is looked at under their progress locks. */
+/* Writes the services' events, under their progress locks, while the services go on. */
 static void write_services(struct weft_job *job)
 {
     for (int side = 0; side < 2; side++) {

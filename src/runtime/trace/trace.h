@@ -64,7 +64,7 @@ void weft_trace_quote(char *out, size_t bytes, const char *text);
 
 /* Makes process 0's id that of all, and finds where the job's axis begins. Collective. */
 weft_status weft_trace_align(struct weft_job *job, uint64_t *id);
-/* A time of a rank's device or of the host, as ns on the job's axis; of a device: not after now. */
+/* Converts a time of a device or the host to ns on the job's axis; of a device: not after now. */
 uint64_t weft_trace_axis(const struct weft_trace *trace, uint64_t time, bool device);
 
 /* ---- write.c: what lines say ---- */

@@ -14,7 +14,7 @@
 
 enum { MOST_NAMES = 6 };
 
-/* The communicator of a barrier, which in a traced job goes by its alias. */
+/* Finds the communicator of a barrier, which in a traced job goes by its alias. */
 static weft_comm comm_of(const struct weft_job *job, const struct weft_waiting *w)
 {
     const weft_comm name = (weft_comm)__atomic_load_n(&w->a, __ATOMIC_RELAXED);

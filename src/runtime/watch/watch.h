@@ -10,10 +10,10 @@
 
 weft_status weft_monitor_start(struct weft_job *job);
 void weft_monitor_stop(struct weft_job *job);
-/* The next of this process's jobs that are looked after; NULL: before the first, after the last.
- * For random mode's one thread. */
+/* Finds the next of this process's jobs that are looked after; NULL: before the first, after the
+ * last. For random mode's one thread. */
 struct weft_job *weft_watched_next(const struct weft_job *job);
-/* The number of this process in the one that was begun last; -1: there is none. */
+/* Gives the number of this process in the job that was begun last; -1: there is none. */
 int weft_watched_process(void);
 
 weft_status weft_watchdog_open(struct weft_job *job);

@@ -35,7 +35,7 @@ struct weft_watch {
     uint64_t vain; /* 1 + ns in which the rank looked since the wait is in vain; 0: it is not */
 };
 
-/* The watchdog looks: its clock goes on, and not for as long as it was late. */
+/* Advances the watchdog's clock at a look, but not by the time that the look was late. */
 static void step(struct weft_job *job)
 {
     const uint64_t now = weft_now_ns(), passed = now - job->looked_at;
@@ -137,7 +137,7 @@ static void report(struct weft_job *job, uint32_t slot, double seconds, weft_sta
         weft_job_fail(job, status, "%s has waited %.1f s %s", name.text, seconds, what);
 }
 
-/* A wait for all: somebody else's is the reason for it. */
+/* Whether a wait is for all: somebody else's is the reason for it. */
 static bool waits_for_all(const struct weft_job *job, uint32_t slot)
 {
     switch (__atomic_load_n(&job->ranks.selves[slot]->waiting->kind, __ATOMIC_RELAXED)) {
@@ -189,7 +189,7 @@ static void say_rest(const struct weft_job *job, int lines)
         say_others(job);
 }
 
-/* The job has failed, and yet its kernel goes on: ranks that never call end never. Said once. */
+/* Says, once, that the kernel of a failed job goes on: ranks that never call end never. */
 static void tell_of_kernel(struct weft_job *job, uint64_t lasted)
 {
     char list[240];
@@ -222,8 +222,8 @@ static void end_process(const struct weft_job *job)
 }
 
 /*
- * The job has failed, and yet may not end. Looks are counted for the services, and not time, which
- * goes on while a debugger keeps the process.
+ * Looks whether a failed job can end. Looks are counted for the services, and not time, which goes
+ * on while a debugger keeps the process.
  */
 static void look_at_end(struct weft_job *job)
 {
