@@ -11,7 +11,7 @@
 
 typedef int (*test_case)(weft_job *job); /* 0: all is well */
 
-/* A process of weft_local_job; argument: to a test_case. */
+/* Runs a case, as a process of weft_local_job; argument: to a test_case. */
 static inline int run_case(void *argument)
 {
     weft_job *job;

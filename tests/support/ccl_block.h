@@ -42,7 +42,7 @@ static inline bool weft_column_all(bool good)
     return !__atomic_load_n(bad, __ATOMIC_RELAXED);
 }
 
-/* A round of a wait: now and then it sleeps, and leaves its processor to who does something. */
+/* Rests in a wait: now and then it sleeps, and leaves its processor to who does something. */
 static inline void weft_column_rest(void)
 {
     enum { YIELDS = 7 };

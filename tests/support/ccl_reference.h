@@ -66,7 +66,7 @@ WEFT_DEVICE_FN double ccl_worth(uint64_t bits, weft_type type)
            ldexp((double)(rest + ((uint64_t)1 << digits)), exponent - 1 + ccl_least(type) - digits);
 }
 
-/* The bits of a real, to nearest even. */
+/* Rounds a real to bits, to nearest even. */
 WEFT_DEVICE_FN uint64_t ccl_bits(double worth, weft_type type)
 {
     const int digits = ccl_digits(type), width = type == WEFT_F32 ? 32 : 16;
@@ -244,7 +244,7 @@ WEFT_DEVICE_FN inline size_t ccl_target_in(const struct ccl_call *call, int me)
     return call->what == SCATTER ? (size_t)me * call->count : 0;
 }
 
-/* The next call of a sequence that all members draw alike. most: bytes of a block. */
+/* Draws the next call of a sequence that all members draw alike. most: bytes of a block. */
 WEFT_DEVICE_FN inline struct ccl_call ccl_draw(uint64_t key, int members, size_t most)
 {
     const uint64_t bits = test_mix(key);

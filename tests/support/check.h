@@ -35,7 +35,7 @@ WEFT_DEVICE_FN inline uint32_t test_add_u32(uint32_t *word, uint32_t value)
 #endif
 }
 
-/* A value that another rank may be putting at this moment; undivided, orders nothing. */
+/* Reads a value that another rank may be putting at this moment; undivided, orders nothing. */
 WEFT_DEVICE_FN inline uint64_t test_peek_u64(const uint64_t *address)
 {
 #ifdef __CUDACC__
@@ -101,7 +101,7 @@ WEFT_DEVICE_FN inline void test_will_write(const void *memory, size_t bytes)
 #endif
 }
 
-/* This rank's part of memory that holds `each` bytes for every rank of the device. */
+/* Gives this rank's part of memory that holds `each` bytes for every rank of the device. */
 WEFT_DEVICE_FN inline unsigned char *test_mine(weft_self *self, void *memory, size_t each)
 {
     return (unsigned char *)memory + (size_t)weft_rank(self, WEFT_COMM_DEVICE) * each;
@@ -116,7 +116,7 @@ WEFT_DEVICE_FN inline uint64_t test_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* The next number of a sequence, below `limit` (> 0). All threads of a rank draw the same. */
+/* Draws the next number of a sequence, below `limit` (> 0). All threads of a rank draw the same. */
 WEFT_DEVICE_FN inline uint32_t test_random(uint64_t *state, uint32_t limit)
 {
     *state += 0x9e3779b97f4a7c15u;
@@ -152,7 +152,7 @@ WEFT_DEVICE_FN inline void test_clear(weft_self *self, void *memory, size_t byte
     weft_sync(self);
 }
 
-/* How many bytes differ from the pattern, as far as this thread looked: expected to be 0. */
+/* Counts bytes that differ from the pattern, as far as this thread looked: expected to be 0. */
 WEFT_DEVICE_FN inline size_t test_differs(weft_self *self, const void *memory, size_t bytes,
                                           uint64_t key)
 {
@@ -166,7 +166,7 @@ WEFT_DEVICE_FN inline size_t test_differs(weft_self *self, const void *memory, s
     return wrong;
 }
 
-/* How many bytes are not `value`. */
+/* Counts bytes that are not `value`. */
 WEFT_DEVICE_FN inline size_t test_differs_from(weft_self *self, const void *memory, size_t bytes,
                                                unsigned char value)
 {

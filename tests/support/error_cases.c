@@ -60,7 +60,7 @@ static bool is_placed(const struct error_row *error, const char *text)
            test_lines_with(text, places) > 0;
 }
 
-/* The line must be there once for each process. */
+/* Runs a case: its line must be there once for each process. */
 static int run_case(const struct error_row *error, int argc, char **argv)
 {
     char *arguments[argc + 3], option[] = "--case", name[64], *text;

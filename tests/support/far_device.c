@@ -56,7 +56,7 @@ static void forget(struct weft_device *d, const void *memory)
     pthread_mutex_unlock(&d->range_lock);
 }
 
-/* Whether it has given it; also memory of the host's (any). */
+/* Whether it has given the memory; any: also memory of the host's. */
 static bool has_given(struct weft_device *d, const void *memory, bool any)
 {
     bool has = false;

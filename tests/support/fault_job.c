@@ -49,7 +49,7 @@ static void die(const char *what)
 
 /*
  * A listening socket on the loopback interface, at an address that no other process has: a job of
- * which the root was killed knocks at its old port for a while, and that may be anybody's by then.
+ * which the root was killed tries its old port for a while, and that may be anybody's by then.
  */
 static int listen_somewhere(char *root, size_t root_bytes)
 {

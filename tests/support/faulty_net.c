@@ -266,7 +266,7 @@ static int send_events(struct weft_transport *t, struct weft_transport_event *ev
     return count;
 }
 
-/* The next packet of a sender to arrive now; NULL: none does. */
+/* Finds the next packet of a sender to arrive now; NULL: none does. */
 static struct flying *arriving(struct way *way)
 {
     struct flying *f = way->first;

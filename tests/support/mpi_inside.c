@@ -139,7 +139,7 @@ static int inside_release(struct weft_mpi_handle *comm)
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* The first message with that tag, from that process or (-1) any, off the list. Lock held. */
+/* Takes the first message with that tag, from that process or (-1) any, off the list. Lock held. */
 static struct message *take_message(struct end *end, int from, int tag)
 {
     for (struct message *m = end->first; m != NULL; m = m->next)
@@ -188,7 +188,7 @@ static int isend(const struct weft_mpi_handle *comm, const void *buffer, size_t 
     return 0;
 }
 
-/* The data goes where the receiver wants it. Lock held. */
+/* Copies data to where the receiver wants it. Lock held. */
 static int receive(struct message *message, void *buffer, size_t room, size_t *bytes)
 {
     const size_t n = message->bytes;

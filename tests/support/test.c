@@ -259,7 +259,7 @@ static int run_seeds(const struct options *options, struct launch *launch)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
-/* A number from `min` up that ends at `end`. */
+/* Reads a number from `min` up that ends at `end`. */
 static long long number(const char *option, const char *text, char end, long long min,
                         const char **rest)
 {

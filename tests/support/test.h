@@ -49,7 +49,7 @@ struct test_env {
     struct test_block *blocks; /* memory to free after the body */
 };
 
-/* Which threads of a body may make host calls; to be set before test_main. */
+/* Threads of a body that may make host calls; to be set before test_main. */
 extern weft_thread_level test_threads;
 
 /*
