@@ -78,7 +78,7 @@ struct weft_ccl_counters {
 
 /* Why a call failed by a member, or that it waits for one; in host memory, word by word. */
 struct weft_ccl_trouble {
-    uint64_t own, other; /* heads of the own call and of the member's; other: only of a mismatch */
+    uint64_t own, other; /* head of this member's call; the other's, or token << 32 | expert */
     uint64_t state;      /* 0, or a weft_status; from bit 8 on the number of the call */
     uint64_t waits;      /* number of a call that waits for long; 0: none does */
 };
