@@ -234,30 +234,6 @@ static bool is_ready(struct weft_job *job, struct weft_answering *next, bool *re
     return true;
 }
 
-/* Hands on to the progress task what the device has got so far. */
-static bool receive_round(struct weft_job *job)
-{
-    struct weft_asks *asks = &job->proxy.asks;
-    const uint32_t places = (uint32_t)job->numbers.processes * WEFT_ASKS;
-    uint64_t ready = weft_load_relaxed_u64(&asks->ready);
-    const uint64_t before = ready;
-    bool there = true;
-
-    for (; ready != asks->come; ready++) {
-        if (!is_ready(job, &asks->waiting[ready % places], &there)) {
-            weft_job_cannot(job, WEFT_ERR_DEVICE, "answer what was asked");
-            return false;
-        }
-        if (!there)
-            break;
-    }
-    if (ready == before)
-        return false;
-    weft_store_release_u64(&asks->ready, ready, ORDER_ask_post);
-    weft_bell_ring(job->proxy.command_bell);
-    return true;
-}
-
 /* Begins an answer: memory of the window, the old value, or the notice alone. */
 static bool begin_answer(struct weft_job *job, const struct weft_answering *answering)
 {
@@ -303,6 +279,44 @@ static bool send_round(struct weft_job *job)
         did = true;
     }
     return did;
+}
+
+/* Sends from the receive task, unless the progress task is at it: a thread less to wake. What is
+ * left is for the progress task. */
+static bool send_at_once(struct weft_job *job)
+{
+    const struct weft_asks *asks = &job->proxy.asks;
+    bool did = send_round(job);
+
+    did |= weft_services_drive(job, WEFT_NET_SEND);
+    if (asks->answers.waiting != 0 || asks->taken != weft_load_relaxed_u64(&asks->ready) ||
+        !weft_net_left(job->proxy.net))
+        weft_bell_ring(job->proxy.command_bell);
+    return did;
+}
+
+/* Hands on to the progress task what the device has got so far. */
+static bool receive_round(struct weft_job *job)
+{
+    struct weft_asks *asks = &job->proxy.asks;
+    const uint32_t places = (uint32_t)job->numbers.processes * WEFT_ASKS;
+    uint64_t ready = weft_load_relaxed_u64(&asks->ready);
+    const uint64_t before = ready;
+    bool there = true;
+
+    for (; ready != asks->come; ready++) {
+        if (!is_ready(job, &asks->waiting[ready % places], &there)) {
+            weft_job_cannot(job, WEFT_ERR_DEVICE, "answer what was asked");
+            return false;
+        }
+        if (!there)
+            break;
+    }
+    if (ready == before)
+        return false;
+    weft_store_release_u64(&asks->ready, ready, ORDER_ask_post);
+    weft_services_send(job, send_at_once);
+    return true;
 }
 
 const struct weft_service weft_answer_service = {.round = {send_round, receive_round}};
