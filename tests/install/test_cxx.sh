@@ -70,7 +70,7 @@ awk '$0 == "```" { inside = 0 } inside; $0 == "```c" { inside = 1 }' "$root/docs
 cc -std=c17 -Wall -Wextra -Werror pass.c $(pkg-config --cflags --libs weft) -o pass || fail "docs/global.md: not compiled"
 "$HOME/opt/weft/bin/weftrun" -n 2 ./pass >out 2>err || fail "docs/global.md: status $?: $(cat err)"
 WEFT_DEVICE=nothing ./pass >out.none 2>err && fail "docs/global.md: it succeeds without a job"
-for line in "rank 0 got 3" "rank 1 got 0" "rank 2 got 1" "rank 3 got 2"; do
+for line in "rank 0: got 3" "rank 1: got 0" "rank 2: got 1" "rank 3: got 2"; do
     grep -q "$line\$" out || fail "docs/global.md: no '$line' in $(cat out)"
 done
 
