@@ -6,7 +6,7 @@
 
 enum { CHUNK = 64 << 10 };
 
-enum state { WRITES, READS, CLOSED }; /* what the host does */
+enum state { WRITES, READS, CLOSED }; /* what the host may do: each more than the next */
 
 struct client_block {
     struct client_block *next;

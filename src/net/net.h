@@ -3,9 +3,10 @@
  * them.
  *
  * One protocol (net/peer) does this over one of several transports (net/transport.h). Threads:
- * put, flush and progress(WEFT_NET_SEND) are called by the progress thread only, and
- * progress(WEFT_NET_RECEIVE) by the receive thread only. Any threads may call reg, lend, dereg,
- * place and memory, whenever they like. The rest is called while neither thread runs.
+ * put, flush and progress(WEFT_NET_SEND) are called by one thread at a time, and
+ * progress(WEFT_NET_RECEIVE) by one: the progress and the receive task, or who does their rounds;
+ * one thread may be both. Any threads may call reg, lend, dereg, place and memory, whenever they
+ * like. The rest is called while nobody makes rounds.
  *
  * ORDER: puts to one process take effect there in the order in which they were accepted, each
  * notice after its own data and after all data before it.

@@ -1,7 +1,7 @@
 /*
  * net/shm/shm.c - processes of one host. For each ordered pair there is a ring of cells in memory
  * that the receiver owns and the sender maps; a packet is built and read where it lies there.
- * A side's functions run in its own task.
+ * A side's functions are called by one thread at a time.
  */
 #include "base/say.h"
 #include "net/shm/ring.h"

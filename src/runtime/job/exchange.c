@@ -187,8 +187,8 @@ static weft_status send_mine(struct weft_job *job, enum weft_exchange_op op, con
 }
 
 /*
- * A run of a job's only process begins and ends without a frame, unless it fails: then that is in
- * the channel. All that ranks asked of the monitor they have seen answered.
+ * Begins or ends a run of a job's only process without a frame. False: there are others, or the job
+ * is failing, which the channel has to order. At the end no rank waits for the monitor any more.
  */
 static bool runs_alone(struct weft_job *job, enum weft_exchange_op op)
 {
