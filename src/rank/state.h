@@ -7,12 +7,13 @@
  *
  * Where it lies: on the CPU device all of it is plain memory, and the job's own weft_state is the
  * kernel's. On a GPU the kernel sees an image of weft_state in device memory
- * (runtime/space/image.h) and keeps its weft_self in shared memory while it runs; links, rings and
- * signals are host memory.
+ * (runtime/space/image.h) and keeps its weft_self in shared memory while it runs; what lasts of it,
+ * links, rings and signals are host memory.
  *
  * Counters: each (slot, tag) has three words, since adds of different agents must not share one:
  * `local` is added to by ranks of this process, `peer` by ranks of processes that map it, `host`
- * is stored by this process's host alone. The count is their sum; it wraps.
+ * is stored by this process's host alone. The count is their sum; it wraps. At its end a GPU's rank
+ * takes what it consumed from `local`: what is left in a count then, nobody waited for.
  */
 #ifndef WEFT_RANK_STATE_H
 #define WEFT_RANK_STATE_H
@@ -253,8 +254,11 @@ struct weft_self {
     uint64_t work;                 /* what weft_fail names: of the layer task; 0: nothing */
     weft_status failure;           /* why the last collective failed */
     uint32_t *barriers;            /* barriers done, by communicator index */
+    uint32_t none;                 /* on a GPU: what `consumed` begins with */
+    uint32_t intervals_count;
+    struct weft_tracer tracer; /* its timeline */
+    /* Up to here it lasts; each run begins with zeros in what follows. */
     struct weft_meeting meeting[WEFT_MEETINGS]; /* by the handle, modulo WEFT_MEETINGS */
-    uint32_t consumed[WEFT_TAGS];               /* notifications, less those of channels */
     uint32_t ins, boxed; /* channels into this rank; entries of its box seen */
     uint32_t hot;        /* the channel whose next message is expected */
     uint32_t deep;       /* how many lines behind the head of that message are read with it */
@@ -263,8 +267,7 @@ struct weft_self {
     struct weft_in in[WEFT_CHANNELS_IN];
     struct weft_out out[WEFT_CHANNELS_OUT];
     uint64_t timer_started;
-    uint32_t intervals_count;
-    struct weft_tracer tracer; /* its timeline */
+    uint32_t consumed[WEFT_TAGS]; /* notifications, less those of channels */
 };
 
 /* Index of the first barrier word. Communicator c has WEFT_BARRIER_WORDS of them, in order of c. */

@@ -117,7 +117,13 @@ WEFT_INLINE void weft_scopes_clear(weft_self *self)
 #define weft_scopes_clear(self) ((void)(self))
 #endif
 
-static_assert(sizeof(weft_self) % 8 == 0, "copied in words of 8 bytes");
+/* In words of 8 bytes: of a state, what lasts, and what is before `consumed`. */
+enum {
+    WEFT_SELF_LASTS = offsetof(weft_self, meeting) / 8,
+    WEFT_SELF_ANEW = offsetof(weft_self, consumed) / 8
+};
+static_assert(offsetof(weft_self, meeting) % 8 == 0 && offsetof(weft_self, consumed) % 8 == 0,
+              "copied in words of 8 bytes");
 
 /*
  * Takes the block's state from where the host keeps it (rank/state.h: its weft_self). The address
@@ -131,8 +137,8 @@ WEFT_INLINE weft_self *weft_cuda_begin(weft_self *selves)
     uint64_t *to = (uint64_t *)&rank.self;
     uint32_t here = (uint32_t)__cvta_generic_to_shared(&rank.self);
 
-    weft_for (i, sizeof(rank.self) / 8)
-        to[i] = from[i];
+    weft_for (i, WEFT_SELF_ANEW)
+        to[i] = i < WEFT_SELF_LASTS ? from[i] : 0;
     weft_for (i, WEFT_ROUTES)
         weft_cached_clear(&rank.routes[i]);
 #if WEFT_WARPS
@@ -149,8 +155,21 @@ WEFT_INLINE weft_self *weft_cuda_begin(weft_self *selves)
         rank.missed_end = -1;
     }
     __syncthreads();
+    weft_for (i, WEFT_TAGS)
+        rank.self.consumed[i] = rank.self.none;
+    __syncthreads();
     asm volatile("" : "+r"(here));
     return (weft_self *)__cvta_shared_to_generic(here);
+}
+
+/* Of what is in the rank's counters: nobody reads them again before the kernel has ended. */
+WEFT_COLD void weft_cuda_take_consumed(weft_self *self)
+{
+    weft_for (tag, WEFT_TAGS)
+        if (self->consumed[tag] != self->none)
+            weft_add_relaxed_device_u32(
+                &self->counters[weft_count_index(self->slot, (uint32_t)tag)].local,
+                self->none - self->consumed[tag]);
 }
 
 /* And gives it back. */
@@ -160,8 +179,9 @@ WEFT_INLINE void weft_cuda_end(weft_self *self, weft_self *selves)
     const uint64_t *from = (const uint64_t *)self;
 
     __syncthreads();
-    weft_for (i, sizeof(*self) / 8)
+    weft_for (i, WEFT_SELF_LASTS)
         to[i] = from[i];
+    weft_cuda_take_consumed(self);
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { RANGES = 256 }; /* ranges of memory that it has given, at once */
 
@@ -215,13 +216,25 @@ static weft_status far_open(struct weft_device **device, const struct weft_confi
     return WEFT_OK;
 }
 
-/* Ranks are told through the image, so they sleep on the bell that is there. */
+/* At its end a GPU's rank takes from its counters what it consumed (rank/state_cuda.h). */
+static void take_consumed(weft_self *self)
+{
+    for (uint32_t tag = 0; tag < WEFT_TAGS; tag++) {
+        weft_add_relaxed_u32(&self->counters[weft_count_index(self->slot, tag)].local,
+                             self->none - self->consumed[tag]);
+        self->consumed[tag] = self->none;
+    }
+}
+
+/* Ranks are told through the image, so they sleep on the bell that is there. A rank's state begins
+ * as on a GPU. */
 static weft_status far_run(struct weft_device *d, const struct weft_launch *launch, double *ms)
 {
     struct weft_launch here = *launch;
 
     for (int r = 0; r < launch->ranks; r++) {
         weft_self *self = (weft_self *)(void *)(launch->selves + (size_t)r * launch->self_bytes);
+        memset(self->meeting, 0, offsetof(weft_self, consumed) - offsetof(weft_self, meeting));
         self->port.bell = &self->state->exposed->bell;
         here.bell = self->port.bell;
     }
@@ -236,6 +249,8 @@ static weft_status far_run(struct weft_device *d, const struct weft_launch *laun
             far_beside_end(&beside);
     }
     __atomic_store_n(&d->bell, NULL, __ATOMIC_RELEASE);
+    for (int r = 0; r < launch->ranks; r++)
+        take_consumed((weft_self *)(void *)(launch->selves + (size_t)r * launch->self_bytes));
     return status;
 }
 

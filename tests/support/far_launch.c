@@ -1,8 +1,9 @@
 /*
- * support/far_launch.c - kernels of the library's on a far device (far_device.h): those of
- * ccl/kernels.cu, played by threads of the host. A launch returns when it is done, which a GPU's
- * does not; the program waits then as it would for its stream.
+ * support/far_launch.c - kernels of the library's on a far device (far_device.h): left.cu, and
+ * those of ccl/kernels.cu, played by threads of the host. A launch returns when it is done, which a
+ * GPU's does not; the program waits then as it would for its stream.
  */
+#include "runtime/space/left.h"
 #include "support/ccl_block.h"
 #include "support/far_device.h"
 
@@ -67,6 +68,11 @@ void far_unload(struct weft_device *device, struct weft_device_code *code)
 weft_status far_launch(struct weft_device *device, const struct weft_device_code *code, int kernel,
                        void *argument, int blocks, int threads, void *stream)
 {
+    if (strcmp(code->name[kernel], "weft_left") == 0) {
+        for (int i = 0; i < blocks * threads; i++)
+            weft_left_at(argument, (uint32_t)i);
+        return WEFT_OK;
+    }
     struct launch launch = {.argument = argument,
                             .name = code->name[kernel],
                             .blocks = blocks,

@@ -101,18 +101,16 @@ void weft_rank_reset(struct weft_job *job, uint32_t slot)
     const struct weft_counter *counters = job->space.state.exposed->counters;
     const bool image = job->ranks.image != NULL && slot != WEFT_HOST_SLOT;
 
-    /* The image's counters all begin at one value (weft_image_reset). */
-    for (uint32_t tag = 0; tag < WEFT_TAGS; tag++)
-        self->consumed[tag] = image ? 3 * (uint32_t)job->config.counter_start
-                                    : weft_count_read_quiet(counters + weft_count_index(slot, tag));
-    if (!image)
+    if (!image) { /* else the rank does it, when it begins */
+        memset(self->meeting, 0, offsetof(weft_self, consumed) - offsetof(weft_self, meeting));
+        for (uint32_t tag = 0; tag < WEFT_TAGS; tag++)
+            self->consumed[tag] = weft_count_read_quiet(counters + weft_count_index(slot, tag));
         memset(self->barriers, 0, job->space.state.comms_count * sizeof(*self->barriers));
-    memset(self->meeting, 0, sizeof(self->meeting));
+    }
     __atomic_store_n(&self->waiting->kind, WEFT_WAIT_NONE, __ATOMIC_RELAXED);
     self->failure = WEFT_OK;
     self->batches = self->held = self->unrung = 0;
     self->shared_bytes = job->ranks.shared_bytes;
-    self->timer_started = 0;
     self->intervals_count = 0;
     self->eager_bytes =
         slot != WEFT_HOST_SLOT && job->space.state.channels != 0 ? job->space.state.eager_bytes : 0;
@@ -121,8 +119,6 @@ void weft_rank_reset(struct weft_job *job, uint32_t slot)
                                                                          : WEFT_WAITS_ALONE;
     if (self->tracer.alias != 0)
         self->waits |= WEFT_WAITS_TRACED;
-    self->ins = self->boxed = self->hot = self->deep = self->looks = 0;
-    memset(self->out, 0, sizeof(self->out));
     self->port =
         (struct weft_port){.host = slot == WEFT_HOST_SLOT, .bell = &job->space.state.exposed->bell};
 }

@@ -4,6 +4,7 @@
 
 #include "base/say.h"
 #include "runtime/gda/queues.h"
+#include "runtime/space/left.h"
 #include "runtime/space/tables.h"
 
 #include <stdlib.h>
@@ -35,7 +36,7 @@ weft_status weft_image_open(struct weft_job *job)
     if (image->peers == NULL || image->counts == NULL || image->exposed == NULL)
         return WEFT_ERR_MEMORY;
     image->peers[job->numbers.process].exposed = image->exposed;
-    return WEFT_OK;
+    return weft_image_load(job);
 }
 
 static void drop_tables(struct weft_job *job)
@@ -61,6 +62,7 @@ void weft_image_close(struct weft_job *job)
             job->device_ops->unmap(job->device, image->peers[p].exposed, &image->peers[p].share);
     if (image->exposed != NULL)
         job->device_ops->free(job->device, image->exposed, &image->exposed_share);
+    job->device_ops->unload(job->device, &image->left);
 }
 
 /* ---- the tables of a kernel ---- */
@@ -208,7 +210,8 @@ weft_status weft_image_prepare(struct weft_job *job)
                                    (uint32_t)job->config.counter_start, words));
     WEFT_TRY(write_state(job));
     write_tables(job);
-    return WEFT_OK;
+    image->clean = false;
+    return weft_image_look(job); /* so that its launch after a run is not the first */
 }
 
 void weft_image_place(struct weft_job *job, weft_self *self)
@@ -229,6 +232,9 @@ void weft_image_place(struct weft_job *job, weft_self *self)
     self->settled =
         (uint32_t *)(lists + (size_t)job->numbers.ranks_here * 3 * processes) + rank * processes;
     self->barriers = barriers + rank * job->space.state.comms_count;
+    self->none = weft_image_none(job);
+    for (uint32_t tag = 0; tag < WEFT_TAGS; tag++)
+        self->consumed[tag] = self->none; /* as the host sees it always */
 }
 
 /* ---- a run ---- */
@@ -244,13 +250,14 @@ weft_status weft_image_reset(struct weft_job *job)
     if (image == NULL)
         return WEFT_OK;
     const uint32_t n = job->space.state.channels, taken = image->taken < n ? image->taken : n;
+    const bool all = !image->clean || weft_load_relaxed_u32(&image->counted) != 0;
     unsigned char *const area = weft_channel_area(&job->space.state, image->exposed);
     const struct {
         void *memory;
         uint32_t value;
         size_t words;
     } fills[] = {
-        {image->exposed->counters, start, tags * words},
+        {image->exposed->counters, start, all ? tags * words : 0},
         {image->exposed->counters + WEFT_BARRIER_AT, start, barriers * words},
         {at(image, image->at.barriers), 0, (size_t)job->numbers.ranks_here * comms},
         {&image->exposed->channels_taken, 0, taken != 0},
@@ -259,43 +266,28 @@ weft_status weft_image_reset(struct weft_job *job)
         {weft_channels_ring(area, WEFT_SLOTS, n, 0), 0,
          taken * WEFT_RING_LINES * sizeof(struct weft_ring_line) / 4},
     };
+    if (all)
+        weft_store_relaxed_u32(&image->counted, 0);
     for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++)
         if (fills[i].words != 0)
             WEFT_TRY(job->device_ops->fill(job->device, WEFT_STREAM_CALLER, fills[i].memory,
                                            fills[i].value, fills[i].words));
     image->taken = UINT32_MAX; /* until it is known */
+    image->clean = false;
     WEFT_TRY(job->device_ops->wait(job->device, WEFT_STREAM_CALLER));
-    for (size_t i = 0; i < tags; i++)
+    for (size_t i = 0; all && i < tags; i++)
         image->counts[i] = start;
     for (size_t i = 0; i < barriers; i++)
         image->counts[WEFT_BARRIER_AT + i] = start;
     return WEFT_OK;
 }
 
-const struct weft_counter *weft_image_counters(struct weft_job *job)
-{
-    struct weft_image *image = job->ranks.image;
-    const size_t n = (size_t)job->ranks.slots * WEFT_TAGS;
-
-    if (image == NULL)
-        return job->space.state.exposed->counters;
-    struct weft_counter *const seen = image->seen->counters;
-    uint64_t *const nic = (uint64_t *)(void *)(seen + n);
-    weft_status status =
-        weft_job_copy(job, image->seen, image->exposed, sizeof(*image->seen) + n * sizeof(*seen));
-    if (status == WEFT_OK)
-        image->taken = image->seen->channels_taken;
-    if (status == WEFT_OK && job->ranks.queues)
-        status = weft_job_copy(job, nic, job->queues->counts, n * sizeof(*nic));
-    for (size_t i = 0; job->ranks.queues && i < n; i++)
-        seen[i].host += (uint32_t)nic[i];
-    return status == WEFT_OK ? seen : NULL;
-}
-
 void weft_image_count(struct weft_job *job, uint32_t index)
 {
     struct weft_image *image = job->ranks.image;
     const uint32_t group = index < WEFT_BARRIER_AT ? 1 + index / WEFT_TAGS : 0; /* the rank */
+    if (group != 0)
+        weft_store_relaxed_u32(&image->counted, 1);
     const weft_status status = job->device_ops->store(job->device, WEFT_STREAM_RECEIVE,
                                                       &image->exposed->counters[index].host,
                                                       ++image->counts[index], group);

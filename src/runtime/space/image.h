@@ -15,9 +15,12 @@ struct weft_image {
     struct weft_image_peer {
         struct weft_exposed *exposed; /* counters of that process; NULL: not mapped */
         struct weft_share share;
-    } * peers;        /* by process */
-    uint32_t *counts; /* what the host has stored in its words of the counters */
-    uint32_t taken;   /* eager channels that a run may have left changed */
+    } * peers;                    /* by process */
+    uint32_t *counts;             /* what the host stored in its words of the counters */
+    uint32_t counted;             /* not 0: in one of a tag, since all were set; atomic */
+    bool clean;                   /* the last run has left no notification */
+    uint32_t taken;               /* eager channels that a run may have left changed */
+    struct weft_device_code left; /* left.cu */
 
     /* For the prepared kernel: offsets in device memory, and bytes of entries. */
     struct weft_image_layout {
@@ -26,7 +29,7 @@ struct weft_image {
     } at;
     unsigned char *memory; /* NULL: no kernel is prepared */
     struct weft_share share;
-    struct weft_exposed *seen; /* host_alloc: for weft_image_counters; then words of the NIC */
+    struct weft_seen *seen; /* left.h; then words of the NIC: host_alloc */
 };
 
 weft_status weft_image_open(struct weft_job *job);
@@ -37,10 +40,20 @@ weft_status weft_image_prepare(struct weft_job *job);
 /* Zero notifications, no barrier under way: before a run, while nobody adds. */
 weft_status weft_image_reset(struct weft_job *job);
 
-/* Gives the counters of the tags of all slots, after a run, while nobody counts: by a copy from the
- * device where there is an image, which also brings how many channels were taken, with what NICs
- * counted there. NULL: that failed. */
+/* The counters of the tags of all slots, after a run, while nobody counts: by a copy from the
+ * device where there is an image, with what NICs counted there. NULL: nothing is left in them, as
+ * the device has found (left.h), or that failed. */
 const struct weft_counter *weft_image_counters(struct weft_job *job);
+
+/* left.c: before the first run; and the device's look at the counters, blocking. */
+weft_status weft_image_load(struct weft_job *job);
+weft_status weft_image_look(struct weft_job *job);
+
+/* What a count of a tag begins with. */
+static inline uint32_t weft_image_none(const struct weft_job *job)
+{
+    return 3 * (uint32_t)job->config.counter_start;
+}
 
 /* Points a rank's state to the image. */
 void weft_image_place(struct weft_job *job, weft_self *self);
