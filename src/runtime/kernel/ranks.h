@@ -19,6 +19,7 @@ struct weft_ranks {
     bool serves;         /* the device does what others ask of its memory while it runs */
     void *user;          /* device memory for the kernel's user data */
     struct weft_share user_share;
+    void *staged; /* host_alloc'ed, where copies of it stop on their way; NULL: they need not */
     unsigned char *exchange; /* weft_malloc'ed: for collectives (abi/coll.h), if it has some; */
     size_t exchange_bytes;   /* of each rank */
 

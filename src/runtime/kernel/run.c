@@ -108,8 +108,11 @@ static weft_status launch(weft_job *job, void *user, size_t bytes)
     job->ranks.user_from = user;
     job->ranks.user_bytes = bytes;
     job->ranks.ms = 0;
-    if (bytes != 0)
-        status = weft_job_copy(job, job->ranks.user, user, bytes);
+    if (bytes != 0 && job->ranks.staged != NULL)
+        user = memcpy(job->ranks.staged, user, bytes);
+    if (bytes != 0) /* reset waits for it */
+        status =
+            job->device_ops->copy(job->device, WEFT_STREAM_CALLER, job->ranks.user, user, bytes);
     if (status == WEFT_OK)
         status = reset(job);
     for (int i = 0; weft_services[i] != NULL && status == WEFT_OK; i++)
@@ -167,10 +170,16 @@ static weft_status end_run(weft_job *job, double *milliseconds)
         __atomic_store_n(&job->ranks.selves[slot]->waiting->kind, WEFT_WAIT_NONE, __ATOMIC_RELAXED);
     if (status == WEFT_OK) /* a failure before the last one ended is seen by all */
         status = weft_job_status(job);
+    const size_t bytes = job->ranks.user_bytes;
+    void *const user = job->ranks.staged != NULL ? job->ranks.staged : job->ranks.user_from;
+    /* Also after a failure: it may tell the program why. */
+    bool copied = bytes != 0 && job->device_ops->copy(job->device, WEFT_STREAM_CALLER, user,
+                                                      job->ranks.user, bytes) == WEFT_OK;
     if (status == WEFT_OK)
-        weft_ranks_left(job);
-    if (job->ranks.user_bytes != 0) /* also after a failure: it may tell the program why */
-        weft_job_copy(job, job->ranks.user_from, job->ranks.user, job->ranks.user_bytes);
+        weft_ranks_left(job); /* it waits for the copy, too */
+    copied = copied && job->device_ops->wait(job->device, WEFT_STREAM_CALLER) == WEFT_OK;
+    if (copied && user != job->ranks.user_from)
+        memcpy(job->ranks.user_from, user, bytes);
     __atomic_store_n(&job->ranks.started, false, __ATOMIC_RELEASE);
     if (status == WEFT_OK && milliseconds != NULL)
         *milliseconds = job->ranks.ms;
