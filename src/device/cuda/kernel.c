@@ -134,7 +134,9 @@ weft_status weft_cuda_ranks(struct weft_device *d, const struct weft_wish *wish,
         return status;
     /* What every sharer of the GPU can have at the same time. */
     d->most = each * d->processors / d->sharers;
-    int most = d->most - (wish->serves && d->block.control != NULL); /* its block needs no more */
+    /* The service block has a processor: while it is there, that one's shared memory may be set to
+     * less than its ranks need. */
+    int most = d->most - (wish->serves && d->block.control != NULL ? each : 0);
     if (most < 1)
         return weft_err(
             WEFT_ERR_LIMIT,
