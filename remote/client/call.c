@@ -231,7 +231,9 @@ void client_nap(uint64_t longest)
         ticket = weft_bell_prepare(bell);
         client.napping++;
     }
-    const weft_status status = progress(&did);
+    const weft_status status =
+        bell != NULL || __atomic_load_n(&client.waiting, __ATOMIC_RELAXED) == 0 ? progress(&did)
+                                                                                : WEFT_OK;
     weft_unlock(&client.lock);
     if (bell == NULL || status != WEFT_OK) {
         const struct timespec pause = {.tv_nsec = (long)nap_ns};
@@ -250,20 +252,24 @@ void client_nap(uint64_t longest)
 
 static void wait_for(struct client_call *call)
 {
-    const uint64_t start = weft_now_ns();
+    uint64_t idle_since = weft_now_ns();
 
+    __atomic_fetch_add(&client.waiting, 1, __ATOMIC_RELAXED);
     while (!__atomic_load_n(&call->done, __ATOMIC_ACQUIRE)) {
         bool did = false;
         weft_lock(&client.lock);
         progress(&did);
+        if (did || client.sources.first != NULL) /* the network may have more to send */
+            idle_since = weft_now_ns();
         weft_unlock(&client.lock);
         if (did || __atomic_load_n(&call->done, __ATOMIC_ACQUIRE))
             continue;
-        if (weft_now_ns() - start < spin_ns)
+        if (weft_now_ns() - idle_since < spin_ns)
             weft_task_yield(false);
         else
             client_nap(nap_ns);
     }
+    __atomic_fetch_sub(&client.waiting, 1, __ATOMIC_RELAXED);
     if (__atomic_load_n(&client.unprinted, __ATOMIC_RELAXED) != 0 && !client_has_turn)
         client_print(); /* what came before the answer */
 }

@@ -106,6 +106,7 @@ struct weft_client {
     bool closing;     /* the tasks are to end */
     bool running;     /* a callback runs */
     unsigned napping; /* threads that use the network's bell */
+    unsigned waiting; /* threads that drive the network, since they wait for answers */
     bool manages;     /* there is, or was, managed memory */
     bool direct;      /* servers of a host copy by their driver (WEFT_REMOTE_PIPE=direct) */
     CUresult late;    /* error of a call that nobody waited for (client_tell) */
