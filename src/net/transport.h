@@ -1,12 +1,12 @@
 /*
- * net/transport.h - what moves packets between processes: fourteen functions at most.
+ * net/transport.h - what moves packets between processes: fifteen functions at most.
  *
  * A transport keeps no protocol. The peer layer above it (net/peer) numbers packets, orders them,
  * limits what is under way, acknowledges, cuts and merges puts, and finds peers that are lost. A
  * transport only says what it does by itself (weft_transport_caps), and calls nobody.
  *
- * Only `sleep` blocks. Threads: begin, commit, write and poll(SEND) are called by who has the peer
- * layer's send lock; poll(RECEIVE), sleep, staged and release by the receive task. With
+ * Only `sleep` blocks. Threads: begin, commit, gather, write and poll(SEND) are called by who has
+ * the peer layer's send lock; poll(RECEIVE), sleep, staged and release by the receive task. With
  * caps.one_thread the receive task makes all these calls. reg and dereg: any thread, at any time.
  * The rest while neither side runs. A transport locks what poll(RECEIVE) or reg shares with the
  * rest.
@@ -29,6 +29,8 @@ struct weft_transport_caps {
     const char *chosen_by;       /* the settings that choose it */
     struct weft_bell *bell[2];   /* by side: its task sleeps on it; NULL: nothing rings, it polls */
     size_t packet;               /* bytes of the longest packet: WEFT_PACKET_LEAST at least */
+    size_t takes;                /* the same of those that come; 0: as `packet` */
+    size_t gather_from;          /* bytes of the shortest data to gather; 0: it gathers none */
     unsigned char *buffers;      /* where packets are built; NULL: `begin` says where */
     uint32_t buffer_count;       /* buffers of `packet` bytes, which the peer layer shares out */
     uint32_t depth;    /* packets under way to a process from which on puts gather; >= 1 */
@@ -110,6 +112,10 @@ struct weft_transport_ops {
      * happened; the caller repeats the call later, after poll(SEND). */
     weft_status (*commit)(struct weft_transport *t, int process, unsigned char *packet,
                           size_t bytes);
+    /* The same, with data behind the packet's bytes, a multiple of 8, which is read where it lies
+     * until SENT. Only with caps.gather_from. */
+    weft_status (*gather)(struct weft_transport *t, int process, unsigned char *packet,
+                          size_t bytes, const void *data, size_t data_bytes);
 
     /* Begins a write. OK: READ will come. FULL, or STAGE (not from this memory): nothing happened.
      * Only with caps.writes, and never with caps.one_thread. */

@@ -192,6 +192,8 @@ static void note_abilities(struct weft_transport *t, enum want want)
         .own_keys = (mr & FI_MR_PROV_KEY) == 0,
         .bind_mr = (mr & FI_MR_ENDPOINT) != 0,
         .data_takes_buffer = (info->mode & FI_RX_CQ_DATA) != 0,
+        .gathers = (mr & FI_MR_LOCAL) == 0 && info->tx_attr->iov_limit >= 2 &&
+                   info->ep_attr->max_msg_size >= WEFT_OFI_GATHERED,
         .inject = info->tx_attr->inject_size,
     };
 }

@@ -33,10 +33,12 @@ struct weft_ofi_library {
 enum {
     WEFT_OFI_PACKET = 16384, /* every process takes such packets; ofi_rxm sends them eagerly */
     WEFT_OFI_LONG = 1 << 17, /* packets to windows of a device: long puts come by them, too */
-    WEFT_OFI_SENDS = 64,     /* buffers for packets that go */
-    WEFT_OFI_WRITES = 256,   /* writes under way */
+    WEFT_OFI_GATHERED = (1 << 19) + 4096, /* the same, if the provider gathers their data */
+    WEFT_OFI_SENDS = 64,                  /* buffers for packets that go */
+    WEFT_OFI_WRITES = 256,                /* writes under way */
     WEFT_OFI_RECEIVES = 128, /* buffers for packets that come; as many more if all are held */
-    WEFT_OFI_BATCH = 64,     /* completions read at once */
+    WEFT_OFI_RECEIVES_GATHERED = 32,
+    WEFT_OFI_BATCH = 64, /* completions read at once */
     WEFT_OFI_PROCESS_BITS = 16
 };
 
@@ -81,6 +83,7 @@ struct weft_ofi_abilities {
     uint32_t data_bits;  /* of the remote data of writes; 0: no writes */
     bool ordered_writes; /* of two writes to one place the later one stays */
     bool local_mr, virtual_addresses, own_keys, bind_mr, data_takes_buffer;
+    bool gathers;  /* packets of several parts, and memory that is not registered */
     size_t inject; /* the longest packet it takes at once */
 };
 
@@ -94,8 +97,8 @@ struct weft_transport {
     struct fid_av *av;
     struct fid_cq *cq[2]; /* by side */
     struct fid_ep *ep;
-    bool enabled;    /* the endpoint */
-    uint32_t packet; /* the longest, here */
+    bool enabled;           /* the endpoint */
+    uint32_t packet, takes; /* bytes of the longest that goes, that comes */
     unsigned char
         name[160]; /* libfabric's address of the endpoint; zeros behind it, one at least */
     size_t name_bytes;
@@ -153,6 +156,8 @@ void weft_ofi_pools_close(struct weft_transport *t);
 
 weft_status weft_ofi_commit(struct weft_transport *t, int process, unsigned char *packet,
                             size_t bytes);
+weft_status weft_ofi_gather(struct weft_transport *t, int process, unsigned char *packet,
+                            size_t bytes, const void *data, size_t data_bytes);
 weft_status weft_ofi_write(struct weft_transport *t, const struct weft_transport_write *write);
 int weft_ofi_poll_send(struct weft_transport *t, struct weft_transport_event *events, int most);
 int weft_ofi_poll_receive(struct weft_transport *t, struct weft_transport_event *events, int most);

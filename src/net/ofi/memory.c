@@ -73,9 +73,8 @@ void weft_ofi_dereg(struct weft_transport *t, void *mr)
 
 /* ---- packets --------------------------------------------------------------------------------- */
 
-static weft_status open_memory(struct weft_transport *t, struct weft_ofi_pool *pool, size_t count)
+static weft_status open_memory(struct weft_transport *t, struct weft_ofi_pool *pool, size_t bytes)
 {
-    const size_t bytes = count * t->packet;
     int error = 0;
 
     pool->memory = aligned_alloc(4096, bytes);
@@ -90,18 +89,20 @@ static weft_status open_memory(struct weft_transport *t, struct weft_ofi_pool *p
 weft_status weft_ofi_pool_open(struct weft_transport *t, enum weft_ofi_kind kind, size_t count,
                                struct weft_ofi_op **list)
 {
+    const size_t each = kind == WEFT_OFI_SEND ? t->packet : t->takes;
     struct weft_ofi_pool *pool = calloc(1, sizeof(*pool) + count * sizeof(pool->ops[0]));
 
     if (pool == NULL)
         return weft_err(WEFT_ERR_MEMORY, "ofi: no memory for %zu packets or writes", count);
     pool->next = t->pools;
     t->pools = pool;
-    const weft_status status = kind == WEFT_OFI_WRITE ? WEFT_OK : open_memory(t, pool, count);
+    const weft_status status =
+        kind == WEFT_OFI_WRITE ? WEFT_OK : open_memory(t, pool, count * each);
     for (size_t i = 0; i < count && status == WEFT_OK; i++) {
         struct weft_ofi_op *op = &pool->ops[i];
         op->kind = kind;
         op->value = i;
-        op->bytes = pool->memory != NULL ? pool->memory + i * t->packet : NULL;
+        op->bytes = pool->memory != NULL ? pool->memory + i * each : NULL;
         op->descriptor = pool->mr != NULL ? fi_mr_desc(pool->mr) : NULL;
         if (list != NULL)
             weft_ofi_push(list, op);

@@ -17,18 +17,20 @@ static void end(struct weft_transport *t, struct weft_ofi_op *op, long error)
     weft_ofi_push(&t->done, op);
 }
 
-weft_status weft_ofi_commit(struct weft_transport *t, int process, unsigned char *packet,
-                            size_t bytes)
+weft_status weft_ofi_gather(struct weft_transport *t, int process, unsigned char *packet,
+                            size_t bytes, const void *data, size_t data_bytes)
 {
+    const struct iovec parts[] = {{packet, bytes}, {(void *)(uintptr_t)data, data_bytes}};
     struct weft_ofi_op *op = &t->packets->ops[(packet - t->packets->memory) / t->packet];
     const fi_addr_t to = t->addresses[process];
-    const bool at_once = bytes <= t->can.inject;
+    const bool at_once = bytes + data_bytes <= t->can.inject;
+    void *descriptors[] = {op->descriptor, NULL};
 
     op->process = process;
     weft_lock(&t->lock);
-    const ssize_t error =
-        at_once ? fi_inject(t->ep, packet, bytes, to)
-                : fi_send(t->ep, packet, bytes, op->descriptor, to, &op->for_provider);
+    const ssize_t error = at_once ? fi_inject(t->ep, packet, bytes, to)
+                                  : fi_sendv(t->ep, parts, descriptors, data_bytes > 0 ? 2 : 1, to,
+                                             &op->for_provider);
     t->outstanding += error == 0 && !at_once;
     t->stuck |= error == -FI_EAGAIN;
     weft_unlock(&t->lock);
@@ -37,6 +39,12 @@ weft_status weft_ofi_commit(struct weft_transport *t, int process, unsigned char
     if (error != 0 || at_once)
         end(t, op, error);
     return WEFT_OK;
+}
+
+weft_status weft_ofi_commit(struct weft_transport *t, int process, unsigned char *packet,
+                            size_t bytes)
+{
+    return weft_ofi_gather(t, process, packet, bytes, NULL, 0);
 }
 
 weft_status weft_ofi_write(struct weft_transport *t, const struct weft_transport_write *write)
@@ -138,10 +146,13 @@ weft_status weft_ofi_post(struct weft_transport *t)
     ssize_t error = 0;
 
     if (t->posted == 0 && t->released == NULL)
-        status = weft_ofi_pool_open(t, WEFT_OFI_RECEIVE, WEFT_OFI_RECEIVES, &t->released);
+        status = weft_ofi_pool_open(t, WEFT_OFI_RECEIVE,
+                                    t->takes == WEFT_OFI_GATHERED ? WEFT_OFI_RECEIVES_GATHERED
+                                                                  : WEFT_OFI_RECEIVES,
+                                    &t->released);
     while (status == WEFT_OK && error == 0 && (op = weft_ofi_pop(&t->released)) != NULL) {
         error =
-            fi_recv(t->ep, op->bytes, t->packet, op->descriptor, FI_ADDR_UNSPEC, &op->for_provider);
+            fi_recv(t->ep, op->bytes, t->takes, op->descriptor, FI_ADDR_UNSPEC, &op->for_provider);
         if (error != 0)
             weft_ofi_push(&t->released, op);
         t->posted += error == 0;

@@ -158,6 +158,16 @@ static void say_choice(const struct weft_transport *t)
              t->fd[WEFT_NET_RECEIVE] >= 0 ? "sleeps on its queues" : "polled");
 }
 
+/* Returns the bytes of the longest packet that comes. */
+static uint32_t longest(const struct weft_transport *t)
+{
+    if (!weft_net_is_later(&t->open))
+        return WEFT_OFI_PACKET;
+    if (t->can.gathers)
+        return WEFT_OFI_GATHERED;
+    return t->info->ep_attr->max_msg_size >= WEFT_OFI_LONG ? WEFT_OFI_LONG : WEFT_OFI_PACKET;
+}
+
 static weft_status open_ofi(struct weft_transport **t, const struct weft_net_open *open)
 {
     if (weft_model != NULL)
@@ -173,12 +183,11 @@ static weft_status open_ofi(struct weft_transport **t, const struct weft_net_ope
     n->open = *open;
     n->addresses = addresses;
     weft_status status = weft_ofi_choose(n);
-    if (status == WEFT_OK)
-        n->packet = weft_net_is_later(open) && n->info->ep_attr->max_msg_size >= WEFT_OFI_LONG
-                        ? WEFT_OFI_LONG
-                        : WEFT_OFI_PACKET;
-    if (status == WEFT_OK)
+    if (status == WEFT_OK) {
+        n->takes = longest(n);
+        n->packet = n->can.gathers ? WEFT_OFI_PACKET : n->takes;
         status = open_endpoint(n);
+    }
     if (status == WEFT_OK)
         status = take_address(n);
     if (status == WEFT_OK)
@@ -210,6 +219,8 @@ static void weft_ofi_caps(struct weft_transport *t, struct weft_transport_caps *
         .bell = {&t->bells[WEFT_NET_SEND],
                  t->fd[WEFT_NET_RECEIVE] >= 0 ? &t->bells[WEFT_NET_RECEIVE] : NULL},
         .packet = t->packet,
+        .takes = t->takes,
+        .gather_from = t->can.gathers ? WEFT_OFI_PACKET : 0,
         .buffers = t->packets->memory,
         .buffer_count = WEFT_OFI_SENDS,
         .depth = 2,
@@ -250,6 +261,7 @@ const struct weft_transport_ops weft_transport_ofi = {
     .reg = weft_ofi_reg,
     .dereg = weft_ofi_dereg,
     .commit = weft_ofi_commit,
+    .gather = weft_ofi_gather,
     .write = weft_ofi_write,
     .poll = {weft_ofi_poll_send, weft_ofi_poll_receive},
     .release = weft_ofi_release,

@@ -73,6 +73,29 @@ static void store_entry(const struct weft_net *net, unsigned char *at,
     }
 }
 
+size_t weft_peer_gather(const struct weft_net *net, struct weft_peer *peer,
+                        const struct weft_net_put *put, size_t done)
+{
+    const size_t used = peer->open.used + WEFT_ENTRY_HEAD, least = net->caps.gather_from;
+
+    if (least == 0 || put->rows > 1 || put->device || put->bytes - done < least ||
+        peer->takes < used + least || peer->open.room < used ||
+        peer->open.entries == WEFT_PACKET_ENTRIES)
+        return 0;
+    const size_t bytes = cut(put->bytes - done, peer->takes - used, true) & ~(size_t)7;
+    const struct weft_entry entry = {.notice = done + bytes == put->bytes ? put->notice : 0,
+                                     .bytes = (uint32_t)bytes,
+                                     .key = put->key,
+                                     .offset = put->offset + done};
+    const struct weft_entry_head head = weft_entry_pack(&entry);
+    memcpy(peer->open.at + peer->open.used, &head, sizeof(head));
+    peer->open.entries++;
+    peer->open.used = used;
+    peer->open.data = (const unsigned char *)put->source + done;
+    peer->open.data_bytes = bytes;
+    return bytes;
+}
+
 size_t weft_peer_append(const struct weft_net *net, struct weft_peer *peer,
                         const struct weft_net_put *put, size_t done, size_t all, bool staged,
                         bool *full)

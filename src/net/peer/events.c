@@ -11,18 +11,23 @@ static struct weft_peer_put *put_of(const struct weft_peer_puts *puts, uint64_t 
     return &puts->ring[(uint32_t)cookie & (puts->capacity - 1)];
 }
 
-/* The transport has read the source of the write with this cookie, which may be reused. */
+/* The source of a put may be reused. */
+static void is_read(const struct weft_net *net, struct weft_peer_put *put)
+{
+    put->source = WEFT_SOURCE_READ;
+    net->open.events.sent(net->open.events.context, put->put.cookie);
+}
+
+/* The transport has read the source of the write with this cookie. */
 static void read_source(struct weft_net *net, uint64_t cookie)
 {
     struct weft_peer *peer = &net->peers[cookie >> 32];
-    struct weft_peer_put *put = put_of(&peer->puts, cookie);
 
-    put->source = WEFT_SOURCE_READ;
     peer->on_way--;
     net->on_way--;
     peer->writes--;
     net->writes--;
-    net->open.events.sent(net->open.events.context, put->put.cookie);
+    is_read(net, put_of(&peer->puts, cookie));
 }
 
 static weft_status refused(struct weft_net *net, const struct weft_transport_event *event)
@@ -45,10 +50,16 @@ static void sent(struct weft_net *net, const struct weft_transport_event *event)
     net->on_way -= event->count;
     if (net->caps.acknowledges)
         peer->acked += event->count;
-    if (net->caps.buffers != NULL) {
-        peer->held--;
-        net->idle[net->idle_count++] = (uint32_t)event->value;
-    }
+    if (net->caps.buffers == NULL)
+        return;
+    peer->held--;
+    net->idle[net->idle_count++] = (uint32_t)event->value;
+    if (net->gathers[event->value] == 0)
+        return;
+    struct weft_peer_put *put = put_of(&peer->puts, net->gathers[event->value]);
+    net->gathers[event->value] = 0;
+    if (--put->gathered == 0 && put->source == WEFT_SOURCE_WRITTEN)
+        is_read(net, put);
 }
 
 static weft_status take_event(struct weft_net *net, const struct weft_transport_event *event)

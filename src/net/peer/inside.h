@@ -26,7 +26,7 @@ enum {
 };
 
 /* How long a put's source is needed. COPIED, READ: no longer. STAGED: until delivery. WRITTEN:
- * until the transport has read it. */
+ * until the transport has read it, for a write or for packets. */
 enum weft_peer_source {
     WEFT_SOURCE_COPIED,
     WEFT_SOURCE_STAGED,
@@ -37,7 +37,8 @@ enum weft_peer_source {
 /* A put, from its acceptance until it is delivered. */
 struct weft_peer_put {
     struct weft_net_put put;
-    uint32_t last; /* number of the packet or write with its last byte */
+    uint32_t last;     /* number of the packet or write with its last byte */
+    uint32_t gathered; /* packets that are not SENT, and whose data is read from its source */
     enum weft_peer_source source;
 };
 
@@ -66,7 +67,8 @@ static_assert(sizeof(struct weft_peer_address) == WEFT_PEER_ADDRESS, "no padding
 
 struct weft_peer {
     uint64_t token;  /* the peer's */
-    uint32_t packet; /* bytes of the longest packet that both take */
+    uint32_t packet; /* bytes of the longest packet that is built for it */
+    uint32_t takes;  /* bytes of the longest packet that it takes */
 
     /* send */
     uint32_t held;   /* how many of caps.buffers it has */
@@ -77,7 +79,9 @@ struct weft_peer {
         unsigned char *at; /* NULL: none */
         size_t room, used;
         uint32_t entries;
-        bool sealed; /* it is whole, and the transport had no room for it */
+        const void *data;  /* what its last entry gathers */
+        size_t data_bytes; /* 0: nothing */
+        bool sealed;       /* it is whole, and the transport had no room for it */
     } open;
     uint32_t number;      /* number of the next packet */
     uint32_t acked;       /* number behind the last packet that is acknowledged */
@@ -140,8 +144,9 @@ struct weft_net {
     struct weft_lock send;
     uint32_t *idle; /* buffers of the transport that no peer has */
     uint32_t idle_count;
-    uint32_t writes; /* writes under way, to all processes */
-    int *busy;       /* processes with puts that are not delivered */
+    uint64_t *gathers; /* by buffer: 2^32 and the index of the put that its packet gathers; or 0 */
+    uint32_t writes;   /* writes under way, to all processes */
+    int *busy;         /* processes with puts that are not delivered */
     uint32_t busy_count;
     uint32_t turn;   /* index in `busy` at which the last round began */
     uint32_t on_way; /* sum of all peers' on_way */
@@ -222,6 +227,10 @@ static inline void weft_peer_store(const struct weft_net *net, unsigned char *to
 size_t weft_peer_append(const struct weft_net *net, struct weft_peer *peer,
                         const struct weft_net_put *put, size_t done, size_t all, bool staged,
                         bool *full);
+/* Has the transport gather the next part of a put where it lies, as the last entry of the open
+ * packet. Returns how many bytes; 0: none, it is to be copied. */
+size_t weft_peer_gather(const struct weft_net *net, struct weft_peer *peer,
+                        const struct weft_net_put *put, size_t done);
 
 /* ---- write.c: who has the send lock ---------------------------------------------------------- */
 

@@ -41,6 +41,7 @@ static void free_net(struct weft_net *net)
     free(net->peers);
     free(net->busy);
     free(net->idle);
+    free(net->gathers);
     free(net->regions.list);
     free(net);
 }
@@ -56,7 +57,8 @@ static weft_status take_caps(struct weft_net *net)
         return weft_err(WEFT_ERR_NETWORK, "%s: an address of %zu bytes, of %d at most",
                         net->ops->name, bytes, WEFT_NET_ADDRESS_MAX);
     net->idle = caps->buffers != NULL ? malloc(caps->buffer_count * sizeof(*net->idle)) : NULL;
-    if (caps->buffers != NULL && net->idle == NULL)
+    net->gathers = caps->buffers != NULL ? calloc(caps->buffer_count, sizeof(*net->gathers)) : NULL;
+    if (caps->buffers != NULL && (net->idle == NULL || net->gathers == NULL))
         return weft_err(WEFT_ERR_MEMORY, "%s: no memory for %u buffers", net->ops->name,
                         caps->buffer_count);
     while (caps->buffers != NULL && net->idle_count < caps->buffer_count) {
@@ -127,7 +129,8 @@ void weft_net_caps(const struct weft_net *net, struct weft_net_caps *caps)
 
 void weft_net_address(const struct weft_net *net, void *address)
 {
-    struct weft_peer_address mine = {.token = net->token, .packet = (uint32_t)net->caps.packet};
+    const size_t takes = net->caps.takes != 0 ? net->caps.takes : net->caps.packet;
+    struct weft_peer_address mine = {.token = net->token, .packet = (uint32_t)takes};
 
     memcpy(mine.alike, net->caps.alike, sizeof(mine.alike));
     memcpy(address, &mine, WEFT_PEER_ADDRESS);
@@ -153,6 +156,7 @@ weft_status weft_net_connect(struct weft_net *net, int process, const void *addr
                         net->ops->name, process, theirs.packet, WEFT_PACKET_LEAST);
     peer->token = theirs.token;
     peer->packet = theirs.packet < net->caps.packet ? theirs.packet : (uint32_t)net->caps.packet;
+    peer->takes = theirs.packet < WEFT_ENTRY_MOST ? theirs.packet : WEFT_ENTRY_MOST;
     return net->ops->connect(net->transport, process,
                              (const unsigned char *)address + WEFT_PEER_ADDRESS);
 }

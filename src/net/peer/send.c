@@ -87,7 +87,7 @@ static void seal(struct weft_net *net, struct weft_peer *peer)
                                .process = (uint16_t)net->open.process,
                                .kind = peer->open.entries > 0 ? WEFT_PACKET_PUTS : WEFT_PACKET_ACK,
                                .flags = peer->asks ? WEFT_PACKET_ASKS : 0,
-                               .bytes = (uint32_t)peer->open.used,
+                               .bytes = (uint32_t)(peer->open.used + peer->open.data_bytes),
                                .number = peer->number,
                                .entries = (uint16_t)peer->open.entries};
 
@@ -122,12 +122,16 @@ static weft_status commit(struct weft_net *net, int process)
     if (!peer->open.sealed)
         seal(net, peer);
     const weft_status status =
-        net->ops->commit(net->transport, process, peer->open.at, peer->open.used);
+        peer->open.data_bytes == 0
+            ? net->ops->commit(net->transport, process, peer->open.at, peer->open.used)
+            : net->ops->gather(net->transport, process, peer->open.at, peer->open.used,
+                               peer->open.data, peer->open.data_bytes);
     if (status == WEFT_NET_FULL) {
         make_busy(net, process);
         return WEFT_OK;
     }
     peer->open.at = NULL;
+    peer->open.data_bytes = 0;
     peer->open.sealed = false;
     return status;
 }
@@ -139,6 +143,19 @@ static void packed(struct weft_net *net, struct weft_peer *peer)
     peer->done = 0;
     peer->puts.packed++;
     weft_store_relaxed_u64(&net->puts, net->puts + 1); /* tests look at it */
+}
+
+/* Has the transport read the next part of a put where it lies. Returns how many bytes of it. */
+static size_t gather(struct weft_net *net, struct weft_peer *peer, struct weft_peer_put *next)
+{
+    const size_t bytes = weft_peer_gather(net, peer, &next->put, peer->done);
+
+    if (bytes != 0) {
+        net->gathers[(size_t)(peer->open.at - net->caps.buffers) / net->caps.packet] =
+            1ull << 32 | peer->puts.packed;
+        next->gathered++;
+    }
+    return bytes;
 }
 
 /* Packs as much of the next put as fits; of one that was written, the notice. *full: the packet has
@@ -153,12 +170,16 @@ static void pack(struct weft_net *net, struct weft_peer *peer, bool *full)
         weft_peer_append(net, peer, &notice, 0, 0, false, full);
         peer->done = all;
     } else {
-        peer->done += weft_peer_append(net, peer, &next->put, peer->done, all,
-                                       next->source == WEFT_SOURCE_STAGED, full);
+        peer->done += gather(net, peer, next);
+        if (peer->open.data_bytes == 0)
+            peer->done += weft_peer_append(net, peer, &next->put, peer->done, all,
+                                           next->source == WEFT_SOURCE_STAGED, full);
     }
     if (*full || peer->done != all)
         return;
     next->last = peer->number;
+    if (next->gathered > 0)
+        next->source = WEFT_SOURCE_WRITTEN;
     packed(net, peer);
 }
 
@@ -208,7 +229,7 @@ static weft_status pump(struct weft_net *net, int process, bool *did)
             break;
         pack(net, peer, &full);
         *did |= !full;
-        if (full)
+        if (full || peer->open.data_bytes != 0)
             status = commit(net, process);
     }
     if (status == WEFT_OK && peer->open.at != NULL && !peer->open.sealed &&
@@ -255,6 +276,7 @@ static weft_status accept(struct weft_net *net, const struct weft_net_put *put)
                         puts->capacity);
     struct weft_peer_put *next = put_at(puts, puts->accepted++);
     next->put = *put;
+    next->gathered = 0;
     next->source = is_staged(net, put) ? WEFT_SOURCE_STAGED : WEFT_SOURCE_COPIED;
     make_busy(net, put->process);
     if (net->caps.one_thread)

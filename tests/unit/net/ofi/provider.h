@@ -24,6 +24,8 @@ static ssize_t answer; /* to what is sent or written */
 static struct {
     fi_addr_t to;
     int first; /* byte */
+    int parts;
+    const void *last; /* part */
     void *context;
     uint64_t address, data;
 } gone[MOST];
@@ -50,11 +52,13 @@ static ssize_t ep_inject(struct fid_ep *e, const void *bytes, size_t count, fi_a
     return go(bytes, to, NULL);
 }
 
-static ssize_t ep_send(struct fid_ep *e, const void *bytes, size_t count, void *descriptor,
-                       fi_addr_t to, void *context)
+static ssize_t ep_sendv(struct fid_ep *e, const struct iovec *parts, void **descriptors,
+                        size_t count, fi_addr_t to, void *context)
 {
-    (void)e, (void)count, (void)descriptor;
-    return go(bytes, to, context);
+    (void)e, (void)descriptors;
+    gone[gone_count].parts = (int)count;
+    gone[gone_count].last = parts[count - 1].iov_base;
+    return go(parts[0].iov_base, to, context);
 }
 
 static ssize_t ep_writedata(struct fid_ep *e, const void *bytes, size_t count, void *descriptor,
@@ -106,7 +110,7 @@ static int close_one(struct fid *fid)
 static struct fi_ops closing = {.size = sizeof(closing), .close = close_one};
 static struct fi_ops_cq cq_ops = {.size = sizeof(cq_ops), .read = cq_read, .readerr = cq_readerr};
 static struct fi_ops_msg msg_ops = {
-    .size = sizeof(msg_ops), .recv = ep_recv, .inject = ep_inject, .send = ep_send};
+    .size = sizeof(msg_ops), .recv = ep_recv, .inject = ep_inject, .sendv = ep_sendv};
 static struct fi_ops_rma rma_ops = {.size = sizeof(rma_ops), .writedata = ep_writedata};
 static struct fid_cq cq = {.fid.ops = &closing, .ops = &cq_ops};
 static struct fid_ep ep = {.fid.ops = &closing, .msg = &msg_ops, .rma = &rma_ops};
@@ -143,7 +147,7 @@ static struct weft_transport *make(void)
     t->cq[0] = t->cq[1] = &cq;
     t->ep = &ep;
     t->enabled = true;
-    t->packet = WEFT_OFI_LONG;
+    t->packet = t->takes = WEFT_OFI_LONG;
     t->addresses = calloc(PROCESSES, sizeof(*t->addresses));
     for (int p = 0; p < PROCESSES; p++)
         t->addresses[p] = (fi_addr_t)p;

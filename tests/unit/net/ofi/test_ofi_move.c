@@ -55,6 +55,23 @@ static void test_no_room(void **state)
     destroy(t);
 }
 
+/* Data that lies elsewhere goes behind its packet. */
+static void test_gathered(void **state)
+{
+    static const unsigned char data[16];
+    struct weft_transport *t = make();
+
+    (void)state;
+    assert_int_equal(weft_ofi_gather(t, 1, buffer_of_packet(t), 64, data, sizeof(data)), WEFT_OK);
+    assert_int_equal(gone[0].parts, 2);
+    assert_ptr_equal(gone[0].last, data);
+    assert_int_equal(take(t, WEFT_NET_SEND), 0);
+    complete();
+    assert_int_equal(take(t, WEFT_NET_SEND), 1);
+    assert_int_equal(events[0].kind, WEFT_EVENT_SENT);
+    destroy(t);
+}
+
 static void test_writes(void **state)
 {
     static const unsigned char source[16];
@@ -343,17 +360,12 @@ static void test_address(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sent),
-        cmocka_unit_test(test_no_room),
-        cmocka_unit_test(test_writes),
-        cmocka_unit_test(test_lost),
-        cmocka_unit_test(test_received),
-        cmocka_unit_test(test_held),
-        cmocka_unit_test(test_failed_receives),
-        cmocka_unit_test(test_data),
-        cmocka_unit_test(test_close),
-        cmocka_unit_test(test_sleep),
-        cmocka_unit_test(test_address),
+        cmocka_unit_test(test_sent),     cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_gathered), cmocka_unit_test(test_writes),
+        cmocka_unit_test(test_lost),     cmocka_unit_test(test_received),
+        cmocka_unit_test(test_held),     cmocka_unit_test(test_failed_receives),
+        cmocka_unit_test(test_data),     cmocka_unit_test(test_close),
+        cmocka_unit_test(test_sleep),    cmocka_unit_test(test_address),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

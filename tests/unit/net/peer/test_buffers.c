@@ -2,7 +2,7 @@
  * The buffers of a transport, and the writes that may be under way, which the peer layer shares
  * out: a process that takes nothing leaves half of them to the others, what is sent gives its
  * buffer back, and no packet is longer than its receiver takes. Memory that is lent is not written
- * by the transport.
+ * by the transport. Data that is gathered is reported as sent once all its packets are.
  */
 #include "net/peer/inside.h"
 #include "net/peer/packet.h"
@@ -26,8 +26,10 @@ struct weft_transport {
     int writes[PROCESSES];
     uint64_t cookies[WRITES]; /* 0: free */
     int registered;
+    const unsigned char *data; /* behind what was gathered */
 };
 static struct weft_transport transport;
+static size_t gather_from;
 
 static weft_status open_it(struct weft_transport **t, const struct weft_net_open *open)
 {
@@ -49,6 +51,7 @@ static void caps(struct weft_transport *t, struct weft_transport_caps *caps)
     *caps = (struct weft_transport_caps){.net.address_bytes = 1,
                                          .address = t,
                                          .packet = ROOM,
+                                         .gather_from = gather_from,
                                          .buffers = t->buffers[0],
                                          .buffer_count = BUFFERS,
                                          .depth = 100,
@@ -108,6 +111,18 @@ static weft_status commit(struct weft_transport *t, int process, unsigned char *
     return WEFT_OK;
 }
 
+static weft_status gather(struct weft_transport *t, int process, unsigned char *packet,
+                          size_t bytes, const void *data, size_t data_bytes)
+{
+    struct weft_packet head;
+
+    memcpy(&head, packet, sizeof(head));
+    assert_true(head.bytes == bytes + data_bytes && data_bytes % 8 == 0);
+    assert_true(t->data == NULL || t->data == data);
+    t->data = (const unsigned char *)data + data_bytes;
+    return commit(t, process, packet, bytes);
+}
+
 static int poll_send(struct weft_transport *t, struct weft_transport_event *events, int most)
 {
     int count = 0;
@@ -142,12 +157,21 @@ static const struct weft_transport_ops ops = {.name = "buffers",
                                               .reg = reg,
                                               .dereg = dereg,
                                               .commit = commit,
+                                              .gather = gather,
                                               .write = write_it,
                                               .poll = {poll_send, poll_receive}};
 
 static void done(void *context, void *cookie)
 {
     (void)context, (void)cookie;
+}
+
+static int sent_count;
+
+static void sent(void *context, void *cookie)
+{
+    (void)context, (void)cookie;
+    sent_count++;
 }
 
 static struct weft_config config;
@@ -170,7 +194,7 @@ static void open_net(void)
     static struct weft_notice_kinds kinds;
     const struct weft_net_open open = {.config = &config,
                                        .processes = PROCESSES,
-                                       .events = {.sent = done, .delivered = done},
+                                       .events = {.sent = sent, .delivered = done},
                                        .kinds = &kinds};
 
     assert_int_equal(weft_config_load(&config, NULL, NULL), WEFT_OK);
@@ -287,10 +311,45 @@ static void lends(void **state)
     weft_net_close(net);
 }
 
+static void gathers(void **state)
+{
+    static const unsigned char source[9 * ROOM + 4];
+    struct weft_net_put put = {.process = 1, .source = source, .bytes = sizeof(source)};
+    bool did = false;
+
+    (void)state;
+    gather_from = ROOM;
+    open_net();
+    assert_int_equal(weft_net_put(net, &put),
+                     WEFT_OK); /* who takes no longer packets gets copies */
+    assert_null(transport.data);
+    weft_net_close(net);
+    open_net();
+    announce(1, 4 * ROOM, WEFT_OK);
+    sent_count = 0;
+    assert_int_equal(weft_net_put(net, &put), WEFT_OK);
+    assert_ptr_equal(transport.data, source + 9 * ROOM);
+    assert_int_equal(held_by(1), 4); /* the last with the bytes behind */
+    assert_int_equal(sent_count, 0);
+    transport.takes = 1;
+    assert_int_equal(weft_net_progress(net, WEFT_NET_SEND, &did), WEFT_OK);
+    assert_int_equal(held_by(1), 0);
+    assert_int_equal(sent_count, 1);
+    transport.data = NULL;
+    put.bytes = put.pitch = put.source_pitch = ROOM;
+    put.rows = 2;
+    assert_int_equal(weft_net_put(net, &put), WEFT_OK);
+    assert_null(transport.data);
+    assert_true(transport.longest[1] <= ROOM);
+    weft_net_close(net);
+    gather_from = 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(shares), cmocka_unit_test(writes),
-                                       cmocka_unit_test(lengths), cmocka_unit_test(lends)};
+                                       cmocka_unit_test(lengths), cmocka_unit_test(lends),
+                                       cmocka_unit_test(gathers)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
