@@ -100,10 +100,8 @@ void weft_ranks_free(struct weft_job *job)
         job->ranks.selves[slot] = NULL;
     weft_job_host_free(job, job->ranks.states);
     weft_job_host_free(job, job->ranks.rank_rings);
-    weft_job_host_free(job, job->ranks.staged);
     job->ranks.states = NULL;
     job->ranks.rank_rings = NULL;
-    job->ranks.staged = NULL;
     if (job->ranks.user != NULL)
         job->device_ops->free(job->device, job->ranks.user, &job->ranks.user_share);
     job->ranks.user = NULL;
@@ -113,14 +111,12 @@ static weft_status make_ranks(struct weft_job *job)
 {
     const size_t ranks = (size_t)job->numbers.ranks_here;
 
-    job->ranks.states = job->device_ops->host_alloc(job->device, ranks * sizeof(weft_self));
+    job->ranks.states = job->device_ops->host_alloc(job->device, ranks * sizeof(weft_self) +
+                                                                     job->ranks.kernel->user_bytes);
     job->ranks.user =
         job->device_ops->alloc(job->device, job->ranks.kernel->user_bytes, &job->ranks.user_share);
     job->ranks.rank_rings = job->device_ops->host_alloc(job->device, ranks * weft_rank_bytes(job));
-    if (job->ranks.image != NULL)
-        job->ranks.staged = job->device_ops->host_alloc(job->device, job->ranks.kernel->user_bytes);
-    if (job->ranks.states == NULL || job->ranks.rank_rings == NULL || job->ranks.user == NULL ||
-        (job->ranks.image != NULL && job->ranks.staged == NULL))
+    if (job->ranks.states == NULL || job->ranks.rank_rings == NULL || job->ranks.user == NULL)
         return WEFT_ERR_MEMORY;
     WEFT_TRY(make_communicators(job));
     WEFT_TRY(weft_image_prepare(job));

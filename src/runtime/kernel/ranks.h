@@ -19,7 +19,6 @@ struct weft_ranks {
     bool serves;         /* the device does what others ask of its memory while it runs */
     void *user;          /* device memory for the kernel's user data */
     struct weft_share user_share;
-    void *staged; /* host_alloc'ed, where copies of it stop on their way; NULL: they need not */
     unsigned char *exchange; /* weft_malloc'ed: for collectives (abi/coll.h), if it has some; */
     size_t exchange_bytes;   /* of each rank */
 
@@ -36,7 +35,7 @@ struct weft_ranks {
     struct weft_image *image;  /* space/image.h; NULL: ranks see the host's tables themselves */
     weft_self **selves;        /* by slot; 0: the host program */
     uint32_t slots;            /* in use: they exist and stay */
-    weft_self *states;         /* of all ranks but the host program's, */
+    weft_self *states;         /* of all ranks but the host program's, then user data on its way, */
     unsigned char *rank_rings; /* and the rest of them; both the device's host_alloc */
     unsigned char *host_rings; /* the host program's */
 };

@@ -100,6 +100,12 @@ static void fill_launch(struct weft_job *job)
     };
 }
 
+/* User data passes through here, between the program's memory and the device's. */
+static void *staged(const struct weft_job *job)
+{
+    return job->ranks.states + job->numbers.ranks_here;
+}
+
 /* Everything before the kernel, when nothing speaks against it. */
 static weft_status launch(weft_job *job, void *user, size_t bytes)
 {
@@ -108,11 +114,9 @@ static weft_status launch(weft_job *job, void *user, size_t bytes)
     job->ranks.user_from = user;
     job->ranks.user_bytes = bytes;
     job->ranks.ms = 0;
-    if (bytes != 0 && job->ranks.staged != NULL)
-        user = memcpy(job->ranks.staged, user, bytes);
     if (bytes != 0) /* reset waits for it */
-        status =
-            job->device_ops->copy(job->device, WEFT_STREAM_CALLER, job->ranks.user, user, bytes);
+        status = job->device_ops->copy(job->device, WEFT_STREAM_CALLER, job->ranks.user,
+                                       memcpy(staged(job), user, bytes), bytes);
     if (status == WEFT_OK)
         status = reset(job);
     for (int i = 0; weft_services[i] != NULL && status == WEFT_OK; i++)
@@ -171,15 +175,14 @@ static weft_status end_run(weft_job *job, double *milliseconds)
     if (status == WEFT_OK) /* a failure before the last one ended is seen by all */
         status = weft_job_status(job);
     const size_t bytes = job->ranks.user_bytes;
-    void *const user = job->ranks.staged != NULL ? job->ranks.staged : job->ranks.user_from;
     /* Also after a failure: it may tell the program why. */
-    bool copied = bytes != 0 && job->device_ops->copy(job->device, WEFT_STREAM_CALLER, user,
+    bool copied = bytes != 0 && job->device_ops->copy(job->device, WEFT_STREAM_CALLER, staged(job),
                                                       job->ranks.user, bytes) == WEFT_OK;
     if (status == WEFT_OK)
         weft_ranks_left(job); /* it waits for the copy, too */
     copied = copied && job->device_ops->wait(job->device, WEFT_STREAM_CALLER) == WEFT_OK;
-    if (copied && user != job->ranks.user_from)
-        memcpy(job->ranks.user_from, user, bytes);
+    if (copied)
+        memcpy(job->ranks.user_from, staged(job), bytes);
     __atomic_store_n(&job->ranks.started, false, __ATOMIC_RELEASE);
     if (status == WEFT_OK && milliseconds != NULL)
         *milliseconds = job->ranks.ms;
