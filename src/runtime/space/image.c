@@ -36,7 +36,7 @@ weft_status weft_image_open(struct weft_job *job)
     if (image->peers == NULL || image->counts == NULL || image->exposed == NULL)
         return WEFT_ERR_MEMORY;
     image->peers[job->numbers.process].exposed = image->exposed;
-    return weft_image_load(job);
+    return WEFT_OK;
 }
 
 static void drop_tables(struct weft_job *job)
@@ -210,7 +210,7 @@ weft_status weft_image_prepare(struct weft_job *job)
                                    (uint32_t)job->config.counter_start, words));
     WEFT_TRY(write_state(job));
     write_tables(job);
-    image->clean = false;
+    weft_store_relaxed_u32(&image->dirty, 1);
     return weft_image_look(job); /* so that its launch after a run is not the first */
 }
 
@@ -249,8 +249,9 @@ weft_status weft_image_reset(struct weft_job *job)
 
     if (image == NULL)
         return WEFT_OK;
-    const uint32_t n = job->space.state.channels, taken = image->taken < n ? image->taken : n;
-    const bool all = !image->clean || weft_load_relaxed_u32(&image->counted) != 0;
+    const uint32_t n = job->space.state.channels;
+    const uint32_t taken = image->seen->taken < n ? image->seen->taken : n;
+    const bool all = weft_load_relaxed_u32(&image->dirty) != 0;
     unsigned char *const area = weft_channel_area(&job->space.state, image->exposed);
     const struct {
         void *memory;
@@ -267,13 +268,11 @@ weft_status weft_image_reset(struct weft_job *job)
          taken * WEFT_RING_LINES * sizeof(struct weft_ring_line) / 4},
     };
     if (all)
-        weft_store_relaxed_u32(&image->counted, 0);
+        weft_store_relaxed_u32(&image->dirty, 0);
     for (size_t i = 0; i < sizeof(fills) / sizeof(fills[0]); i++)
         if (fills[i].words != 0)
             WEFT_TRY(job->device_ops->fill(job->device, WEFT_STREAM_CALLER, fills[i].memory,
                                            fills[i].value, fills[i].words));
-    image->taken = UINT32_MAX; /* until it is known */
-    image->clean = false;
     WEFT_TRY(job->device_ops->wait(job->device, WEFT_STREAM_CALLER));
     for (size_t i = 0; all && i < tags; i++)
         image->counts[i] = start;
@@ -287,7 +286,7 @@ void weft_image_count(struct weft_job *job, uint32_t index)
     struct weft_image *image = job->ranks.image;
     const uint32_t group = index < WEFT_BARRIER_AT ? 1 + index / WEFT_TAGS : 0; /* the rank */
     if (group != 0)
-        weft_store_relaxed_u32(&image->counted, 1);
+        weft_store_relaxed_u32(&image->dirty, 1);
     const weft_status status = job->device_ops->store(job->device, WEFT_STREAM_RECEIVE,
                                                       &image->exposed->counters[index].host,
                                                       ++image->counts[index], group);

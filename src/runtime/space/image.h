@@ -17,9 +17,7 @@ struct weft_image {
         struct weft_share share;
     } * peers;                    /* by process */
     uint32_t *counts;             /* what the host stored in its words of the counters */
-    uint32_t counted;             /* not 0: in one of a tag, since all were set; atomic */
-    bool clean;                   /* the last run has left no notification */
-    uint32_t taken;               /* eager channels that a run may have left changed */
+    uint32_t dirty;               /* not 0: the next run sets all counters of tags anew; atomic */
     struct weft_device_code left; /* left.cu */
 
     /* For the prepared kernel: offsets in device memory, and bytes of entries. */
@@ -40,16 +38,7 @@ weft_status weft_image_prepare(struct weft_job *job);
 /* Zero notifications, no barrier under way: before a run, while nobody adds. */
 weft_status weft_image_reset(struct weft_job *job);
 
-/* The counters of the tags of all slots, after a run, while nobody counts: by a copy from the
- * device where there is an image, with what NICs counted there. NULL: nothing is left in them, as
- * the device has found (left.h), or that failed. */
-const struct weft_counter *weft_image_counters(struct weft_job *job);
-
-/* left.c: before the first run; and the device's look at the counters, blocking. */
-weft_status weft_image_load(struct weft_job *job);
-weft_status weft_image_look(struct weft_job *job);
-
-/* What a count of a tag begins with. */
+/* Returns what a tag's count begins with: the sum of three first values. */
 static inline uint32_t weft_image_none(const struct weft_job *job)
 {
     return 3 * (uint32_t)job->config.counter_start;
@@ -64,5 +53,14 @@ void weft_image_window(struct weft_job *job, weft_win win);
 
 /* Adds one to the host's word of a counter, after all that the receive stream copied. */
 void weft_image_count(struct weft_job *job, uint32_t index);
+
+/* ---- left.c ---- */
+
+/* Has the device look at the counters (left.h). Blocking, while no kernel runs. */
+weft_status weft_image_look(struct weft_job *job);
+/* Gives the counters of the tags of all slots, after a run, while nobody counts: by a copy from the
+ * device where there is an image, with what NICs counted there. NULL: the device has found nothing
+ * in them, or failed. */
+const struct weft_counter *weft_image_counters(struct weft_job *job);
 
 #endif

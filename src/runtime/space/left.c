@@ -8,25 +8,21 @@
 
 WEFT_FATBIN_IMAGE(weft_left_image);
 
-weft_status weft_image_load(struct weft_job *job)
-{
-    struct weft_device_code *code = &job->ranks.image->left;
-
-    *code = (struct weft_device_code){.image = weft_left_image, .name = {"weft_left"}};
-    return job->device_ops->load(job->device, code);
-}
-
 weft_status weft_image_look(struct weft_job *job)
 {
-    const struct weft_image *image = job->ranks.image;
-    const int ranks = job->numbers.ranks_here;
-    struct weft_left left = {.exposed = image->exposed,
-                             .seen = image->seen,
-                             .counters = (uint32_t)ranks * WEFT_TAGS,
-                             .none = weft_image_none(job)};
+    struct weft_image *image = job->ranks.image;
+    struct weft_device_code *code = &image->left;
+    struct weft_left left = {
+        .exposed = image->exposed, .seen = image->seen, .none = weft_image_none(job)};
 
+    if (code->module == NULL) {
+        *code = (struct weft_device_code){.image = weft_left_image, .name = {"weft_left"}};
+        WEFT_TRY(job->device_ops->load(job->device, code));
+    }
     image->seen->some = 0;
-    WEFT_TRY(job->device_ops->launch(job->device, &image->left, 0, &left, ranks, WEFT_TAGS,
+    image->seen->taken = UINT32_MAX; /* until it is known */
+    WEFT_TRY(job->device_ops->launch(job->device, code, 0, &left, job->numbers.ranks_here,
+                                     WEFT_TAGS,
                                      job->device_ops->stream(job->device, WEFT_STREAM_CALLER)));
     return job->device_ops->wait(job->device, WEFT_STREAM_CALLER);
 }
@@ -41,11 +37,9 @@ const struct weft_counter *weft_image_counters(struct weft_job *job)
     struct weft_counter *const seen = image->seen->counters;
     uint64_t *const nic = (uint64_t *)(void *)(seen + n);
     weft_status status = weft_image_look(job);
-    if (status == WEFT_OK)
-        image->taken = image->seen->taken;
-    image->clean = status == WEFT_OK && !image->seen->some && !job->ranks.queues;
-    if (image->clean)
+    if (status == WEFT_OK && image->seen->some == 0 && !job->ranks.queues)
         return NULL;
+    weft_store_relaxed_u32(&image->dirty, 1);
     if (status == WEFT_OK)
         status = weft_job_copy(job, seen, image->exposed->counters, n * sizeof(*seen));
     if (status == WEFT_OK && job->ranks.queues)
