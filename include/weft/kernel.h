@@ -88,7 +88,7 @@ __attribute__((weak)) const int weft_program_has_cuda = 1;
     }                                                                                              \
     extern "C" {                                                                                   \
     extern const weft_cuda_kernel name##_cuda;                                                     \
-    const weft_cuda_kernel name##_cuda = {name##_function, sizeof(weft_self), WEFT_QUEUES};        \
+    const weft_cuda_kernel name##_cuda = {name##_function, WEFT_SELF_LAYOUT, WEFT_QUEUES};         \
     }                                                                                              \
     static __device__ void name##_body(weft_self *self, type *user)
 #else

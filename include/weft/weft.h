@@ -24,7 +24,7 @@ typedef struct weft_self weft_self; /* a rank, as its kernel sees it (device.h) 
 /* The half of a kernel that nvcc compiled; for the library alone. */
 typedef struct weft_cuda_kernel {
     int (*function)(void **function); /* gives the kernel's CUfunction; returns a cudaError_t */
-    size_t self_bytes;                /* bytes of a rank's state, as nvcc laid it out */
+    size_t layout;                    /* how nvcc laid out a rank's state (rank/state.h) */
     int queues;                       /* 1: its ranks can drive queues (queue.h) */
 } weft_cuda_kernel;
 

@@ -270,6 +270,10 @@ struct weft_self {
     uint32_t consumed[WEFT_TAGS]; /* notifications, less those of channels */
 };
 
+/* A kernel and the library must have the same. It tells apart states of another size, and those of
+ * which another part lasts. */
+enum { WEFT_SELF_LAYOUT = sizeof(weft_self) + offsetof(weft_self, meeting) };
+
 /* Index of the first barrier word. Communicator c has WEFT_BARRIER_WORDS of them, in order of c. */
 #define WEFT_BARRIER_AT (WEFT_SLOTS * WEFT_TAGS)
 

@@ -121,7 +121,7 @@ static int refused(void *unused)
 /* A kernel that the GPUs cannot run: all processes hear of it, and the job goes on. */
 static int one_kind_only(void *unused)
 {
-    const weft_cuda_kernel other_version = {.self_bytes = sizeof(weft_self) + 8};
+    const weft_cuda_kernel other_version = {.layout = sizeof(weft_self)};
     weft_kernel kernel = storing;
     weft_job *job;
 

@@ -133,11 +133,11 @@ static weft_status make_ranks(struct weft_job *job)
 static weft_status check_layout(const struct weft_job *job, const weft_kernel *kernel)
 {
     if (job->device_ops->host_access || kernel->cuda == NULL ||
-        kernel->cuda->self_bytes == sizeof(weft_self))
+        kernel->cuda->layout == WEFT_SELF_LAYOUT)
         return WEFT_OK;
     return weft_err(WEFT_ERR_DEVICE,
-                    "kernel %s was compiled for another version of weft (%zu and %zu bytes a rank)",
-                    kernel->name, kernel->cuda->self_bytes, sizeof(weft_self));
+                    "kernel %s was compiled for another version of weft (layouts %zu and %zu)",
+                    kernel->name, kernel->cuda->layout, (size_t)WEFT_SELF_LAYOUT);
 }
 
 void weft_limit_shared(weft_job *job, size_t bytes)
