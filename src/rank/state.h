@@ -254,10 +254,10 @@ struct weft_self {
     uint64_t work;                 /* what weft_fail names: of the layer task; 0: nothing */
     weft_status failure;           /* why the last collective failed */
     uint32_t *barriers;            /* barriers done, by communicator index */
-    uint32_t none;                 /* on a GPU: what `consumed` begins with */
+    uint32_t none;                 /* on a GPU: the count of a tag of which nothing has come */
     uint32_t intervals_count;
     struct weft_tracer tracer; /* its timeline */
-    /* Up to here it lasts; each run begins with zeros in what follows. */
+    /* All above lasts from run to run. All below begins as zeros, and `consumed` as `none`. */
     struct weft_meeting meeting[WEFT_MEETINGS]; /* by the handle, modulo WEFT_MEETINGS */
     uint32_t ins, boxed; /* channels into this rank; entries of its box seen */
     uint32_t hot;        /* the channel whose next message is expected */

@@ -117,7 +117,7 @@ WEFT_INLINE void weft_scopes_clear(weft_self *self)
 #define weft_scopes_clear(self) ((void)(self))
 #endif
 
-/* In words of 8 bytes: of a state, what lasts, and what is before `consumed`. */
+/* Words of 8 bytes in a state: in the part that lasts, and in all that is before `consumed`. */
 enum {
     WEFT_SELF_LASTS = offsetof(weft_self, meeting) / 8,
     WEFT_SELF_ANEW = offsetof(weft_self, consumed) / 8
@@ -162,7 +162,8 @@ WEFT_INLINE weft_self *weft_cuda_begin(weft_self *selves)
     return (weft_self *)__cvta_shared_to_generic(here);
 }
 
-/* Of what is in the rank's counters: nobody reads them again before the kernel has ended. */
+/* Subtracts what the rank consumed from its counters, whose values nobody reads again before the
+ * kernel has ended. All threads. */
 WEFT_COLD void weft_cuda_take_consumed(weft_self *self)
 {
     weft_for (tag, WEFT_TAGS)
@@ -172,7 +173,7 @@ WEFT_COLD void weft_cuda_take_consumed(weft_self *self)
                 self->none - self->consumed[tag]);
 }
 
-/* And gives it back. */
+/* Gives the state back, as far as it lasts. All threads. */
 WEFT_INLINE void weft_cuda_end(weft_self *self, weft_self *selves)
 {
     uint64_t *to = (uint64_t *)&selves[blockIdx.x];

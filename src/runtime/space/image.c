@@ -233,8 +233,8 @@ void weft_image_place(struct weft_job *job, weft_self *self)
         (uint32_t *)(lists + (size_t)job->numbers.ranks_here * 3 * processes) + rank * processes;
     self->barriers = barriers + rank * job->space.state.comms_count;
     self->none = weft_image_none(job);
-    for (uint32_t tag = 0; tag < WEFT_TAGS; tag++)
-        self->consumed[tag] = self->none; /* as the host sees it always */
+    for (uint32_t tag = 0; tag < WEFT_TAGS; tag++) /* the host's copy stays so */
+        self->consumed[tag] = self->none;
 }
 
 /* ---- a run ---- */
