@@ -1,6 +1,8 @@
 /* remote/cudart/stream.c - streams, events, host functions in a stream. Any thread. */
 #include "remote/cudart/inside.h"
 
+#include "order/model.h"
+
 #include <stdlib.h>
 
 /* ---- streams --------------------------------------------------------------------------------- */
@@ -68,7 +70,7 @@ static void run_callback(void *pointer)
     const struct callback c = *(struct callback *)pointer;
 
     free(pointer);
-    cudart_thread()->in_callback = true;
+    cudart_thread()->in_callback = weft_model == NULL; /* a model has one thread for all tasks */
     if (c.run != NULL)
         c.run(c.argument);
     else
