@@ -24,7 +24,7 @@ struct weft_port {
     struct weft_fiber *fiber; /* rank: the fiber that its worker switches to */
     union {
         struct weft_fiber *worker; /* rank: the fiber that it switches to when it waits */
-        const char *caller;        /* host program: the call of the thread that waited last */
+        const char *caller;        /* host program: the call of the thread that waits */
     };
     uint8_t doing; /* why it last switched to its worker: an enum weft_doing */
     bool moved;    /* a wait of the rank has ended since its worker last looked */
@@ -47,12 +47,13 @@ struct weft_port {
  * to other threads meanwhile.
  */
 struct weft_port_call {
-    jmp_buf escape;    /* jumped to, within the library, when a wait ends early */
-    uint64_t deadline; /* time at which its waits end; 0: never */
-    bool late;         /* the deadline has passed; at an escape else: the job has ended */
-    uint32_t rounds;   /* rounds of the present wait so far */
-    bool prepared;     /* the next round sleeps on the bell */
-    uint32_t ticket;   /* the bell's ticket for that sleep */
+    const char *caller; /* name for reports of waits; NULL: none */
+    jmp_buf escape;     /* jumped to, within the library, when a wait ends early */
+    uint64_t deadline;  /* time at which its waits end; 0: never */
+    bool late;          /* the deadline has passed; at an escape else: the job has ended */
+    uint32_t rounds;    /* rounds of the present wait so far */
+    bool prepared;      /* the next round sleeps on the bell */
+    uint32_t ticket;    /* the bell's ticket for that sleep */
 };
 
 /* Begin and end a call of the host program. */
@@ -117,6 +118,7 @@ static inline void weft_port_waited(struct weft_port *port)
     if (call != NULL) {
         call->rounds = 0;
         call->prepared = false;
+        WEFT_PORT_SET(port, caller, NULL);
     }
     WEFT_PORT_SET(port, moved, true);
 }

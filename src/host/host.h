@@ -31,7 +31,7 @@ weft_status weft_host_together(weft_job *job, const char *name);
  * and host_status. */
 #define WEFT_HOST_BEGIN(job, self, name)                                                           \
     static const char host_name[] = name;                                                          \
-    struct weft_port_call host_call = {.deadline = 0};                                             \
+    struct weft_port_call host_call = {.caller = host_name};                                       \
     weft_status host_status;                                                                       \
     weft_self *const self __attribute__((unused)) =                                                \
         weft_host_enter(job, host_name, &host_call, &host_status);                                 \

@@ -384,6 +384,7 @@ int main(void)
     stalls(WAITS, "in weft_wait for tag 3", "1 notifications; in task \"waits\" 0 of place");
     stalls(RECORDED, "for recorded task 0 \"waits\" of place 0, which has done 0 of 1 epochs",
            "to run task 1 \"fine\"");
+    stalls(RECORDED, "host of process 0 has waited", "in weft_tasks_run: in weft_wait_until at ");
     stalls(RECORDED, "in weft_wait for tag 3", "in task \"waits\" 0 of place 0");
     kills();
     for (int p = 0; p < 3; p++)

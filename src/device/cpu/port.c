@@ -57,7 +57,7 @@ static void host_wait(struct weft_port *port)
         call->late = true; /* it looks once more: it may have had no processor since it looked */
         return;
     }
-    WEFT_PORT_SET(port, caller, caller);
+    WEFT_PORT_SET(port, caller, caller != NULL ? caller : call->caller);
     weft_port_leave(port);
     host_rest(port->bell, call);
     weft_port_enter(port, call);
