@@ -357,6 +357,7 @@ weft_status weft_tasks_free(weft_recording **recording)
     weft_job *const job = (*recording)->job;
     WEFT_HOST_BEGIN(job, self, "weft_tasks_free");
     (*recording)->freed = true;
+    weft_recorded_free(&(*recording)->recorded);
     if (job->device_ops->host_access && !(*recording)->shared)
         weft_plan_free(job, &(*recording)->plan); /* others do not free beside a kernel */
     *recording = NULL;

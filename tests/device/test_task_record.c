@@ -80,6 +80,7 @@ WEFT_TASK_KERNEL(tasks, BODIES, struct user)
 
 #ifndef __CUDACC__
 
+#include <malloc.h>
 #include <stdlib.h>
 
 struct recorded {
@@ -294,12 +295,29 @@ static void at_all_places(struct test_env *env, const struct user *user, uint64_
     free(all);
 }
 
+/* What is recorded takes memory of the host until it is freed, not until tasks end. */
+static void freed(struct test_env *env, const struct user *user, uint64_t *memory)
+{
+    size_t bytes[8];
+
+    (void)user, (void)memory;
+    for (int i = 0; i < 8 && !env->random; i++) {
+        weft_recording *recording = record(env);
+        for (int t = 0; t < 20000; t++)
+            weft_tasks_add(recording, &(weft_task_desc){.body = tick_id});
+        TEST_EQ(env, weft_tasks_free(&recording), WEFT_OK);
+        const struct mallinfo2 all = mallinfo2();
+        bytes[i] = all.uordblks + all.hblkhd;
+        TEST_EQ(env, bytes[i] < bytes[i > 0] + (8 << 20), 1);
+    }
+}
+
 static int body(struct test_env *env)
 {
     static const struct {
         const char *name;
         void (*run)(struct test_env *, const struct user *, uint64_t *);
-    } cases[] = {{"random", at_random}, {"places", at_all_places}};
+    } cases[] = {{"random", at_random}, {"places", at_all_places}, {"freed", freed}};
     struct user user = {.check = {.failed = 0}};
     uint64_t *const want = calloc(ALL, 8);
     void *const memory = test_memory(env, TEST_MAPPED, ALL * 8);
