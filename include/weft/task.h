@@ -88,7 +88,8 @@ typedef enum weft_task_status {
 } weft_task_status;
 
 /* ---- the host program -------------------------------------------------------------------------
- * Calls are made as those of weft.h, by the thread that opened the job, and have the same general
+ * Calls are made as those of weft.h: by the thread that opened the job or, after weft_open_threads,
+ * by others too, one at a time in collective calls and weft_tasks_run. They have the same general
  * errors (SYSTEM, PEER_LOST and so on).
  */
 
@@ -114,7 +115,8 @@ WEFT_API weft_status weft_tasks_begin(weft_job *job, const weft_task_kernel *ker
  * Creates a task at this place. What the descriptor points to is copied. May wait for space. *task
  * (may be NULL) names the task until weft_task_wait or weft_task_test has told that it ended, or
  * until weft_tasks_finish. Errors: STATE (tasks have not begun); ARGUMENT (body, flags, priority,
- * mode, sizes); RANK (place); LIMIT: too many tasks whose end was not asked for.
+ * mode, place, sizes); LIMIT: 4096 tasks whose end was not asked for. Data outside of their window
+ * end the job when the task begins (BOUNDS).
  */
 WEFT_API weft_status weft_task_create(weft_job *job, const weft_task_desc *desc,
                                       weft_task_id *task);
@@ -200,7 +202,7 @@ WEFT_API weft_status weft_tasks_run(weft_recording *recording, uint64_t epochs);
 WEFT_API weft_status weft_tasks_free(weft_recording **recording);
 
 typedef struct weft_recording_numbers {
-    uint64_t tasks, edges; /* tasks recorded; dependences between them */
+    uint64_t tasks, edges; /* tasks recorded; dependences, also of a task on its last epoch */
     uint64_t steps;  /* steps of an epoch: each is a task, or some calls of one with a count */
     uint64_t epochs; /* epochs that have run */
     uint64_t waited; /* steps that had to wait, of all recordings of this place */
@@ -257,7 +259,7 @@ WEFT_FN int weft_task_place(const weft_task_self *task);
 /*
  * Creates a task of this rank's place. Returns 1; or 0 if there is no room (WEFT_TASK_SLOTS), and
  * the body does the work itself. desc: the same for all threads. All threads. A bad one ends the
- * job (ARGUMENT, RANK).
+ * job (ARGUMENT).
  *
  * A body may spawn tasks on parts of its own data that it leaves alone from then on. The new task
  * may begin at once, and sees what the body has written before. If other threads wrote it,
