@@ -135,7 +135,7 @@ static weft_status keep(weft_job *job, const char *call, struct weft_recording *
 
     if (all->tasks == MOST_TASKS || !grow(all, desc))
         return weft_refused(job, all->tasks == MOST_TASKS ? WEFT_ERR_LIMIT : WEFT_ERR_MEMORY,
-                            "%s: there is no room for it", call);
+                            "%s: there is no room for it (%d tasks at most)", call, MOST_TASKS);
     WEFT_TRY(keep_data(job, call, r->shared, all, desc, &task.scratch));
     if (room != 0) {
         memset(all->arguments + all->arguments_bytes, 0, room);
