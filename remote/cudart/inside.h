@@ -20,8 +20,8 @@ struct cudart_thread {
     int device;
     int bound; /* device + 1 whose context the driver has as current; 0: none */
     cudaError_t last;
-    bool in_callback; /* nothing of CUDA may be called */
-    bool own_stream;  /* the default stream is the thread's own: in a twin's call */
+    void **callback; /* weft_task_local() of who runs one, and may call nothing of CUDA; or NULL */
+    bool own_stream; /* the default stream is the thread's own: in a twin's call */
     int configured;
     struct cudart_configuration {
         dim3 grid, block;

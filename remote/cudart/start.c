@@ -2,6 +2,7 @@
 #include "base/config.h"
 #include "base/fork.h"
 #include "base/say.h"
+#include "base/task.h"
 #include "remote/client/client.h"
 #include "remote/cudart/inside.h"
 
@@ -61,8 +62,10 @@ static void start(void)
 cudaError_t cudart_find(const struct weft_cuda_table **driver)
 {
     pthread_once(&once, start);
-    if (why_not != cudaSuccess || thread.in_callback)
-        return why_not != cudaSuccess ? why_not : cudaErrorNotPermitted;
+    if (why_not != cudaSuccess)
+        return why_not;
+    if (thread.callback != NULL && thread.callback == weft_task_local()) /* not only its thread */
+        return cudaErrorNotPermitted;
     if (weft_forks != born) /* the child has the memory, but no connection of its own */
         return cudaErrorInitializationError;
     *driver = table;

@@ -1,7 +1,6 @@
 /* remote/cudart/stream.c - streams, events, host functions in a stream. Any thread. */
+#include "base/task.h"
 #include "remote/cudart/inside.h"
-
-#include "order/model.h"
 
 #include <stdlib.h>
 
@@ -70,12 +69,12 @@ static void run_callback(void *pointer)
     const struct callback c = *(struct callback *)pointer;
 
     free(pointer);
-    cudart_thread()->in_callback = weft_model == NULL; /* a model has one thread for all tasks */
+    cudart_thread()->callback = weft_task_local();
     if (c.run != NULL)
         c.run(c.argument);
     else
         c.tell(c.stream, cudaSuccess, c.argument);
-    cudart_thread()->in_callback = false;
+    cudart_thread()->callback = NULL;
 }
 
 static cudaError_t call_back(struct callback wanted)
