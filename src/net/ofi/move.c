@@ -23,7 +23,7 @@ weft_status weft_ofi_gather(struct weft_transport *t, int process, unsigned char
     const struct iovec parts[] = {{packet, bytes}, {(void *)(uintptr_t)data, data_bytes}};
     struct weft_ofi_op *op = &t->packets->ops[(packet - t->packets->memory) / t->packet];
     const fi_addr_t to = t->addresses[process];
-    const bool at_once = bytes + data_bytes <= t->can.inject;
+    const bool at_once = data_bytes == 0 && bytes <= t->can.inject;
     void *descriptors[] = {op->descriptor, NULL};
 
     op->process = process;

@@ -69,6 +69,10 @@ static void test_gathered(void **state)
     complete();
     assert_int_equal(take(t, WEFT_NET_SEND), 1);
     assert_int_equal(events[0].kind, WEFT_EVENT_SENT);
+    t->can.inject = 128; /* what is injected is in one piece */
+    gone[0].parts = 0;
+    assert_int_equal(weft_ofi_gather(t, 1, buffer_of_packet(t), 64, data, sizeof(data)), WEFT_OK);
+    assert_int_equal(gone[0].parts, 2);
     destroy(t);
 }
 
