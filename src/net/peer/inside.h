@@ -39,6 +39,7 @@ struct weft_peer_put {
     struct weft_net_put put;
     uint32_t last;     /* number of the packet or write with its last byte */
     uint32_t gathered; /* packets that are not SENT, and whose data is read from its source */
+    bool written;      /* it went by a write, and not by packets */
     enum weft_peer_source source;
 };
 

@@ -165,7 +165,7 @@ static void pack(struct weft_net *net, struct weft_peer *peer, bool *full)
     struct weft_peer_put *next = put_at(&peer->puts, peer->puts.packed);
     const size_t all = next->put.bytes * (next->put.rows > 1 ? next->put.rows : 1);
 
-    if (next->source == WEFT_SOURCE_WRITTEN || next->source == WEFT_SOURCE_READ) {
+    if (next->written) {
         const struct weft_net_put notice = {.notice = next->put.notice};
         weft_peer_append(net, peer, &notice, 0, 0, false, full);
         peer->done = all;
@@ -275,9 +275,8 @@ static weft_status accept(struct weft_net *net, const struct weft_net_put *put)
         return weft_err(WEFT_ERR_MEMORY, "%s: no memory for %u puts under way", net->ops->name,
                         puts->capacity);
     struct weft_peer_put *next = put_at(puts, puts->accepted++);
-    next->put = *put;
-    next->gathered = 0;
-    next->source = is_staged(net, put) ? WEFT_SOURCE_STAGED : WEFT_SOURCE_COPIED;
+    *next = (struct weft_peer_put){
+        .put = *put, .source = is_staged(net, put) ? WEFT_SOURCE_STAGED : WEFT_SOURCE_COPIED};
     make_busy(net, put->process);
     if (net->caps.one_thread)
         return WEFT_OK;

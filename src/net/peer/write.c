@@ -57,8 +57,7 @@ static bool could_overtake(const struct weft_net *net, const struct weft_peer *p
 
     for (uint32_t i = puts->delivered, looks = 0; i != puts->packed; i++) {
         const struct weft_peer_put *under = &puts->ring[i & (puts->capacity - 1)];
-        if (under->source != WEFT_SOURCE_COPIED && under->source != WEFT_SOURCE_STAGED &&
-            (net->caps.ordered || net->caps.writes_ordered))
+        if (under->written && (net->caps.ordered || net->caps.writes_ordered))
             continue;
         if (++looks > LOOKS || meet(put, &under->put))
             return true;
@@ -139,6 +138,7 @@ weft_status weft_peer_write(struct weft_net *net, int process, struct weft_peer_
     if (status != WEFT_OK)
         return status == WEFT_NET_STAGE ? WEFT_OK : status;
     *way = WEFT_WAY_WRITTEN;
+    next->written = true;
     next->source = WEFT_SOURCE_WRITTEN;
     next->last = peer->number;
     peer->number += net->caps.immediate != 0;

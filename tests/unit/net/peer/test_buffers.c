@@ -30,6 +30,7 @@ struct weft_transport {
 };
 static struct weft_transport transport;
 static size_t gather_from;
+static bool unordered;
 
 static weft_status open_it(struct weft_transport **t, const struct weft_net_open *open)
 {
@@ -55,7 +56,8 @@ static void caps(struct weft_transport *t, struct weft_transport_caps *caps)
                                          .buffers = t->buffers[0],
                                          .buffer_count = BUFFERS,
                                          .depth = 100,
-                                         .ordered = true,
+                                         .ordered = !unordered,
+                                         .writes_ordered = true,
                                          .writes = true,
                                          .place_is_key = true,
                                          .write_count = WRITES,
@@ -345,11 +347,38 @@ static void gathers(void **state)
     gather_from = 0;
 }
 
+/* A write, which may pass packets, waits for one whose data is gathered, also when that is read. */
+static void gathered_is_passed(void **state)
+{
+    static const unsigned char source[8 * ROOM];
+    struct weft_net_put put = {.process = 1, .source = source, .bytes = 3 * ROOM};
+    bool did = false;
+
+    (void)state;
+    gather_from = ROOM;
+    unordered = true;
+    open_net();
+    announce(1, 4 * ROOM, WEFT_OK);
+    transport.data = NULL;
+    assert_int_equal(weft_net_put(net, &put), WEFT_OK);
+    assert_non_null(transport.data);
+    put.key = WEFT_PEER_PLACED | 1;
+    put.bytes = sizeof(source); /* too long to be copied instead */
+    for (transport.takes = -1; transport.takes <= 1; transport.takes += 2) {
+        assert_int_equal(weft_net_put(net, &put), transport.takes < 0 ? WEFT_OK : WEFT_NET_FULL);
+        assert_int_equal(weft_net_progress(net, WEFT_NET_SEND, &did), WEFT_OK);
+        assert_int_equal(transport.writes[1], 0);
+    }
+    weft_net_close(net);
+    gather_from = 0;
+    unordered = false;
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shares), cmocka_unit_test(writes),
-                                       cmocka_unit_test(lengths), cmocka_unit_test(lends),
-                                       cmocka_unit_test(gathers)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shares), cmocka_unit_test(writes),  cmocka_unit_test(lengths),
+        cmocka_unit_test(lends),  cmocka_unit_test(gathers), cmocka_unit_test(gathered_is_passed)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
