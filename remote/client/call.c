@@ -258,8 +258,8 @@ static void wait_for(struct client_call *call)
     while (!__atomic_load_n(&call->done, __ATOMIC_ACQUIRE)) {
         bool did = false;
         weft_lock(&client.lock);
-        progress(&did);
-        if (did || client.sources.first != NULL) /* the network may have more to send */
+        const bool goes_on = progress(&did) == WEFT_OK;
+        if (did || (goes_on && client.sources.first != NULL)) /* there may be more to send */
             idle_since = weft_now_ns();
         weft_unlock(&client.lock);
         if (did || __atomic_load_n(&call->done, __ATOMIC_ACQUIRE))
