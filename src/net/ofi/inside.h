@@ -34,6 +34,7 @@ enum {
     WEFT_OFI_PACKET = 16384, /* every process takes such packets; ofi_rxm sends them eagerly */
     WEFT_OFI_LONG = 1 << 17, /* packets to windows of a device: long puts come by them, too */
     WEFT_OFI_GATHERED = (1 << 19) + 4096, /* the same, if the provider gathers their data */
+    WEFT_OFI_GATHER_FROM = 3 << 15,       /* shorter data is quicker in eager packets */
     WEFT_OFI_SENDS = 64,                  /* buffers for packets that go */
     WEFT_OFI_WRITES = 256,                /* writes under way */
     WEFT_OFI_RECEIVES = 128, /* buffers for packets that come; as many more if all are held */

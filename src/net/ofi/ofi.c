@@ -220,7 +220,7 @@ static void weft_ofi_caps(struct weft_transport *t, struct weft_transport_caps *
                  t->fd[WEFT_NET_RECEIVE] >= 0 ? &t->bells[WEFT_NET_RECEIVE] : NULL},
         .packet = t->packet,
         .takes = t->takes,
-        .gather_from = t->can.gathers ? WEFT_OFI_PACKET : 0,
+        .gather_from = t->can.gathers ? WEFT_OFI_GATHER_FROM : 0,
         .buffers = t->packets->memory,
         .buffer_count = WEFT_OFI_SENDS,
         .depth = 2,
