@@ -110,9 +110,10 @@ void weft_ranks_free(struct weft_job *job)
 static weft_status make_ranks(struct weft_job *job)
 {
     const size_t ranks = (size_t)job->numbers.ranks_here;
+    const size_t staged = job->ranks.image != NULL ? job->ranks.kernel->user_bytes : 0;
 
-    job->ranks.states = job->device_ops->host_alloc(job->device, ranks * sizeof(weft_self) +
-                                                                     job->ranks.kernel->user_bytes);
+    job->ranks.states =
+        job->device_ops->host_alloc(job->device, ranks * sizeof(weft_self) + staged);
     job->ranks.user =
         job->device_ops->alloc(job->device, job->ranks.kernel->user_bytes, &job->ranks.user_share);
     job->ranks.rank_rings = job->device_ops->host_alloc(job->device, ranks * weft_rank_bytes(job));

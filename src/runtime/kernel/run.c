@@ -100,10 +100,12 @@ static void fill_launch(struct weft_job *job)
     };
 }
 
-/* User data passes through here, between the program's memory and the device's. */
+/* Returns where user data stops on its way between the program's memory and the device's: in pinned
+ * memory behind the states, or nowhere. */
 static void *staged(const struct weft_job *job)
 {
-    return job->ranks.states + job->numbers.ranks_here;
+    return job->ranks.image != NULL ? job->ranks.states + job->numbers.ranks_here
+                                    : job->ranks.user_from;
 }
 
 /* Everything before the kernel, when nothing speaks against it. */
@@ -116,7 +118,7 @@ static weft_status launch(weft_job *job, void *user, size_t bytes)
     job->ranks.ms = 0;
     if (bytes != 0) /* reset waits for it */
         status = job->device_ops->copy(job->device, WEFT_STREAM_CALLER, job->ranks.user,
-                                       memcpy(staged(job), user, bytes), bytes);
+                                       memmove(staged(job), user, bytes), bytes);
     if (status == WEFT_OK)
         status = reset(job);
     for (int i = 0; weft_services[i] != NULL && status == WEFT_OK; i++)
@@ -182,7 +184,7 @@ static weft_status end_run(weft_job *job, double *milliseconds)
         weft_ranks_left(job); /* it waits for the copy, too */
     copied = copied && job->device_ops->wait(job->device, WEFT_STREAM_CALLER) == WEFT_OK;
     if (copied)
-        memcpy(job->ranks.user_from, staged(job), bytes);
+        memmove(job->ranks.user_from, staged(job), bytes);
     __atomic_store_n(&job->ranks.started, false, __ATOMIC_RELEASE);
     if (status == WEFT_OK && milliseconds != NULL)
         *milliseconds = job->ranks.ms;
