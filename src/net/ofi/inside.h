@@ -33,13 +33,13 @@ struct weft_ofi_library {
 enum {
     WEFT_OFI_PACKET = 16384, /* every process takes such packets; ofi_rxm sends them eagerly */
     WEFT_OFI_LONG = 1 << 17, /* packets to windows of a device: long puts come by them, too */
-    WEFT_OFI_GATHERED = (1 << 19) + 4096, /* the same, if the provider gathers their data */
+    WEFT_OFI_GATHERED = (1 << 19) + 4096, /* to windows of a device, if the provider gathers */
     WEFT_OFI_GATHER_FROM = 3 << 15,       /* shorter data is quicker in eager packets */
     WEFT_OFI_SENDS = 64,                  /* buffers for packets that go */
     WEFT_OFI_WRITES = 256,                /* writes under way */
     WEFT_OFI_RECEIVES = 128, /* buffers for packets that come; as many more if all are held */
-    WEFT_OFI_RECEIVES_GATHERED = 32,
-    WEFT_OFI_BATCH = 64, /* completions read at once */
+    WEFT_OFI_RECEIVES_GATHERED = 32, /* buffers for packets that come, if they are so long */
+    WEFT_OFI_BATCH = 64,             /* completions read at once */
     WEFT_OFI_PROCESS_BITS = 16
 };
 

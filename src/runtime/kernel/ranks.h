@@ -32,11 +32,11 @@ struct weft_ranks {
     size_t user_bytes;
     double ms;
 
-    struct weft_image *image;  /* space/image.h; NULL: ranks see the host's tables themselves */
-    weft_self **selves;        /* by slot; 0: the host program */
-    uint32_t slots;            /* in use: they exist and stay */
-    weft_self *states;         /* of all ranks but the host program's, then user data on its way, */
-    unsigned char *rank_rings; /* and the rest of them; both the device's host_alloc */
+    struct weft_image *image; /* space/image.h; NULL: ranks see the host's tables themselves */
+    weft_self **selves;       /* by slot; 0: the host program */
+    uint32_t slots;           /* in use: they exist and stay */
+    weft_self *states; /* host_alloc: of all ranks but the host program's; then staged user data */
+    unsigned char *rank_rings; /* host_alloc: rings of these ranks */
     unsigned char *host_rings; /* the host program's */
 };
 
