@@ -59,6 +59,7 @@ fi
 for pid in "${compiling[@]}"; do
     wait "$pid"
 done
+cc -O2 -D_GNU_SOURCE -pthread -o "$work/sockets" "$here/sockets.c"
 gpu=cuda
 if [ "$driver" = fake ]; then
     gpus=1
@@ -173,6 +174,7 @@ grid() {
 }
 
 for place in local $networks; do
+    [ "$place" != ofi ] || experiment "$place, which is TCP on most hosts: a program with four sockets" "$work/sockets" 4 $sizes
     experiment "$place: between two devices (figures 12, 13, 17)" on "$place" "$work/copy" peer $sizes
     [ "$place" = local ] || experiment "$place: between servers, through host memory" version "$place" auto
     experiment "$place: between two devices, with peer access" on "$place" "$work/copy" access $sizes
