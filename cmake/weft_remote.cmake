@@ -238,8 +238,8 @@ function(weft_remote)
   install(TARGETS cudart weft_redirect LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/weft-cuda NAMELINK_SKIP)
 
   # Libraries of CUDA whose headers are there.
-  weft_remote_library(cublas 13 15 cublas_v2.h cublas_api.h)
-  weft_remote_library(cusolver 12 9 cusolverDn.h cusolverDn.h cusolverSp.h cusolverRf.h)
+  weft_remote_library(cublas 13 15 cublas_v2.h cublas.h cublasXt.h cublas_api.h)
+  weft_remote_library(cusolver 12 9 cusolverDn.h cusolverDn.h cusolverSp.h cusolverSp_LOWLEVEL_PREVIEW.h cusolverRf.h)
   weft_remote_library(cufft 12 16 cufftXt.h cufft.h cufftXt.h)
   weft_remote_library(curand 10 204 curand.h curand.h)
   weft_remote_library(cusparse 12 10 cusparse.h cusparse.h)

@@ -25,6 +25,23 @@ struct client_device *client_now(void)
 
 /* ---- what sessions send ---------------------------------------------------------------------- */
 
+/* Says once, when a kernel has used an illegal address, that it may be one of the host's memory,
+ * which kernels reach on the program's own GPUs. */
+static void explain(CUresult result)
+{
+    const struct weft_client_region *r = client.regions;
+
+    while (r != NULL && !r->pinned)
+        r = r->next;
+    if (result != CUDA_ERROR_ILLEGAL_ADDRESS || r == NULL || client.explained)
+        return;
+    client.explained = true;
+    weft_say(WEFT_SAY_ERROR,
+             "a kernel used an illegal address. On remote GPUs kernels reach host memory of "
+             "cudaMallocManaged, or of cudaHostAlloc with cudaHostAllocMapped: "
+             "docs/remote.md#mapped-memory");
+}
+
 static weft_status take_answer(struct weft_record *record)
 {
     struct client_call *call = record->lane < CLIENT_LANES ? client.lanes[record->lane] : NULL;
@@ -35,6 +52,8 @@ static weft_status take_answer(struct weft_record *record)
         record->extra > call->room)
         return WEFT_ERR_PROTOCOL;
     call->result = (CUresult)(uint32_t)words[0];
+    explain(call->result);
+    explain((CUresult)(words[0] >> 32));
     if (words[0] >> 32 != 0 && __atomic_load_n(&client.late, __ATOMIC_RELAXED) == CUDA_SUCCESS)
         __atomic_store_n(&client.late, (CUresult)(words[0] >> 32),
                          __ATOMIC_RELAXED); /* the first */

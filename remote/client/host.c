@@ -168,8 +168,6 @@ CUresult client_host_register(void *memory, size_t bytes, unsigned flags)
 {
     if (memory == NULL || bytes == 0)
         return CUDA_ERROR_INVALID_VALUE;
-    if ((flags & CU_MEMHOSTREGISTER_DEVICEMAP) != 0)
-        return WEFT_CUDA_REFUSE("memory that the program maps itself", "mapped-memory");
     if (client_pinned(memory, 1, &(struct weft_client_region){0}))
         return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     const struct weft_client_region region = {

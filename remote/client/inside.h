@@ -108,6 +108,7 @@ struct weft_client {
     unsigned napping; /* threads that use the network's bell */
     unsigned waiting; /* threads that drive the network, since they wait for answers */
     bool manages;     /* there is, or was, managed memory */
+    bool explained;   /* what a kernel's illegal address may be was said */
     bool direct;      /* servers of a host copy by their driver (WEFT_REMOTE_PIPE=direct) */
     CUresult late;    /* error of a call that nobody waited for (client_tell) */
     uint32_t forks;   /* weft_forks (base/fork.h) when it was opened */

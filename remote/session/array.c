@@ -80,12 +80,8 @@ static bool take_resource(const struct weft_session *session, int device, CUDA_R
         r->res.array.hArray = session_array(session, device, r->res.array.hArray);
         return r->res.array.hArray != NULL;
     case CU_RESOURCE_TYPE_LINEAR:
-        return bytes != 0 && session_device_of(session, r->res.linear.devPtr,
-                                               r->res.linear.sizeInBytes) == device;
-    case CU_RESOURCE_TYPE_PITCH2D:
-        return bytes != 0 && r->res.pitch2D.width <= SESSION_SIDE_MOST &&
-               session_rows_at(session, r->res.pitch2D.devPtr, r->res.pitch2D.pitchInBytes,
-                               r->res.pitch2D.width * bytes, r->res.pitch2D.height) == device;
+    case CU_RESOURCE_TYPE_PITCH2D: /* the end may lie behind an allocation, as the driver allows */
+        return bytes != 0 && session_device_of(session, r->res.linear.devPtr, bytes) == device;
     default:
         return false;
     }

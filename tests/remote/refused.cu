@@ -51,7 +51,8 @@ int main()
     nothing<<<1, 1>>>();
     REFUSED(cudaPeekAtLastError());
     REFUSED(cudaHostGetDevicePointer(&mapped, pinned, 0));
-    REFUSED(cudaHostRegister(&stream, sizeof(stream), cudaHostRegisterMapped));
+    wrong += cudaHostRegister(&stream, sizeof(stream), cudaHostRegisterMapped) != cudaSuccess;
+    REFUSED(cudaHostGetDevicePointer(&mapped, &stream, 0));
     REFUSED(cudaIpcGetMemHandle(&handle, memory));
     REFUSED(cudaGraphicsMapResources(0, nullptr, stream));
     REFUSED(cudaMemPoolExportPointer(&exported, memory));

@@ -290,6 +290,12 @@ static void mistakes(void)
         resource.res.linear.sizeInBytes = sizeof(host);
         IS(cudaErrorInvalidValue, cudaCreateTextureObject(&texture, &resource, &how, NULL));
     }
+    resource.res.linear.desc = number; /* as with CUDA, it may end behind the allocation */
+    resource.res.linear.sizeInBytes = 4096;
+    OK(cudaMalloc(&resource.res.linear.devPtr, 256));
+    OK(cudaCreateTextureObject(&texture, &resource, &how, NULL));
+    OK(cudaDestroyTextureObject(texture));
+    OK(cudaFree(resource.res.linear.devPtr));
     IS(cudaErrorInvalidValue, cudaCreateTextureObject(&texture, NULL, &how, NULL));
     (void)cudaGetLastError();
 }

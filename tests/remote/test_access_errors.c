@@ -264,6 +264,29 @@ static void swallowed(void)
     IS(cudaErrorInvalidResourceHandle, cudaDeviceSynchronize());
 }
 
+/* A kernel's illegal address where there is pinned memory, which it may have been: a line says so,
+ * once. (To the fake driver all memory of the host is legal.) */
+static void host(void)
+{
+    static char said[4096];
+    int *pinned = NULL, *strange = access_memory(1, BYTES);
+    FILE *const log = tmpfile();
+    const int error = dup(2);
+
+    access_on(0);
+    OK(cudaMallocHost((void **)&pinned, BYTES));
+    CHECK(log != NULL && error >= 0 && dup2(fileno(log), 2) == 2);
+    access_slowly(strange, 1, NULL);
+    const cudaError_t first = cudaDeviceSynchronize(), second = cudaDeviceSynchronize();
+    CHECK(dup2(error, 2) == 2 && fseek(log, 0, SEEK_SET) == 0);
+    said[fread(said, 1, sizeof(said) - 1, log)] = '\0';
+    IS(cudaErrorIllegalAddress, first);
+    IS(cudaErrorIllegalAddress, second);
+    const char *line = strstr(said, "docs/remote.md#mapped-memory");
+    CHECK(line != NULL && strstr(line + 1, "docs/remote.md#mapped-memory") == NULL);
+    fclose(log);
+}
+
 static void before_enable(void)
 {
     before(false);
@@ -290,6 +313,7 @@ static const struct {
              {"broken", broken, "seed=3"},
              {"leave", leave, "seed=3"},
              {"overlap", overlap, "seed=3"},
+             {"host", host, "seed=3"},
              {"swallowed", swallowed, "fault=import:2:801"},
              {"hung", hung, "fault=hang:launch:1"},
              {"lost", lose, "seed=3"}};

@@ -51,6 +51,9 @@ if [ -x "$tests/remote_blas" ]; then
     libraries=$here/broken server broken
     expect 'a library that is not there' 0 'cufft: not at the server' "$cuda" run -s "$address" -- "$tests/remote_blas" fake
     grep -q 'a program wants libcufft.so.12' "$here/broken.err" || fail "broken: $(cat "$here/broken.err")"
+    for refused in cublasXtCreate cusolverSpCreateCsrluInfoHost cublasInit; do # of all headers
+        nm -D --defined-only "$build"/lib/weft-cuda/libcu{blas,solver}.so.1? | grep -q " $refused" || fail "no $refused"
+    done
     expect 'check a library' 1 'cublasUint8gemmBias                                  refused: docs/remote.md#libraries' "$cuda" check "$tests/remote_blas"
 fi
 expect 'check the driver' 1 'cuInit                                               refused: docs/remote.md#the-driver' \
