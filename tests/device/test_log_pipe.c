@@ -18,6 +18,23 @@ enum { PAUSE_MS = 1300 /* longer than a printer waits after a failure */, LATE_M
 #include <unistd.h>
 #endif
 
+/* A rank does nothing for some milliseconds. */
+WEFT_FN void pause_ms(unsigned ms)
+{
+#ifdef __CUDACC__
+    uint64_t now, end;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(end));
+    end += ms * (uint64_t)1000000;
+    do {
+        __nanosleep(100000);
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    } while (now < end);
+#else
+    usleep(ms * 1000);
+#endif
+}
+
 struct data {
     struct test_check check;
     uint32_t lines; /* that rank 0 logs */
@@ -39,9 +56,7 @@ WEFT_KERNEL(log_pipe_kernel, struct data, user)
 #endif
         }
         if (user->pauses) {
-#ifndef __CUDACC__
-            usleep(PAUSE_MS * 1000);
-#endif
+            pause_ms(PAUSE_MS);
             weft_notify(self, WEFT_COMM_WORLD, n, 1);
         }
     } else {
