@@ -174,7 +174,9 @@ grid() {
 }
 
 for place in local $networks; do
-    [ "$place" != ofi ] || experiment "$place, which is TCP on most hosts: a program with four sockets" "$work/sockets" 4 $sizes
+    for n in 4 1; do
+        [ "$place" != ofi ] || experiment "$place, which is TCP on most hosts: a program with $n sockets" "$work/sockets" $n $sizes
+    done
     experiment "$place: between two devices (figures 12, 13, 17)" on "$place" "$work/copy" peer $sizes
     [ "$place" = local ] || experiment "$place: between servers, through host memory" version "$place" auto
     experiment "$place: between two devices, with peer access" on "$place" "$work/copy" access $sizes
