@@ -25,15 +25,17 @@ struct client_device *client_now(void)
 
 /* ---- what sessions send ---------------------------------------------------------------------- */
 
-/* Says once, when a kernel has used an illegal address, that it may be one of the host's memory,
- * which kernels reach on the program's own GPUs. */
+/* Says once, after a kernel's illegal address, that it may be pinned memory, if the program has
+ * some: kernels on its own host's GPUs reach that. The caller holds the lock. */
 static void explain(CUresult result)
 {
     const struct weft_client_region *r = client.regions;
 
+    if (result != CUDA_ERROR_ILLEGAL_ADDRESS || client.explained)
+        return;
     while (r != NULL && !r->pinned)
         r = r->next;
-    if (result != CUDA_ERROR_ILLEGAL_ADDRESS || r == NULL || client.explained)
+    if (r == NULL)
         return;
     client.explained = true;
     weft_say(WEFT_SAY_ERROR,
