@@ -175,7 +175,7 @@ grid() {
 
 for place in local $networks; do
     for n in 4 1; do
-        [ "$place" != ofi ] || experiment "$place, which is TCP on most hosts: a program with $n sockets" "$work/sockets" $n $sizes
+        [ "$place" != ofi ] || experiment "$place, which is TCP on most hosts: a program with plain sockets, $n of them" "$work/sockets" $n $sizes
     done
     experiment "$place: between two devices (figures 12, 13, 17)" on "$place" "$work/copy" peer $sizes
     [ "$place" = local ] || experiment "$place: between servers, through host memory" version "$place" auto
